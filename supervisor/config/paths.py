@@ -59,6 +59,11 @@ class StatePaths:
         return self.state / "ended.jsonl"
 
     @property
+    def policies(self) -> Path:
+        """The policies that counted once, each under its digest, for replays."""
+        return self.state / "policies"
+
+    @property
     def incident_log(self) -> Path:
         """One line an incident, made to be tailed."""
         return self.state / "incidents.jsonl"

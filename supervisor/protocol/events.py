@@ -47,6 +47,8 @@ class DaemonStarted(Event):
     """The home directory of its agents, which reviews lean on."""
     protected: tuple[str, ...] = ()
     """Paths that no agent touches while it runs; reviews lean on them too."""
+    policy: str = ""
+    """The digest of the policy that counted from then on; empty in journals of before."""
     kind: Literal["daemon_started"] = "daemon_started"
 
 

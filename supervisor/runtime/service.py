@@ -37,6 +37,7 @@ from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
+from supervisor.runtime.assembly.policy_store import keep_policy
 from supervisor.runtime.assembly.settings import (
     channels,
     detector_settings,
@@ -180,10 +181,17 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 tasks.start_soon(gateway.run, partial(_host_refused, daemon), name="gateway")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = _make_dispatcher(daemon, setup)
-            await _begin(daemon, setup, opened, policy.nobody, strangers)
+            await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
+            await _begin(daemon, setup, opened, policy.nobody, policy.digest, strangers)
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(_take_policy, daemon, dispatcher)
-            in_force = Reloading(policy, source, make_policy, daemon.happened, take, daemon.fault, setup.clock)
+
+            def make_kept(config: Config) -> Policy:
+                made = make_policy(config)
+                keep_policy(setup.places.policies, config)
+                return made
+
+            in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock)
             serving.start_soon(
                 _serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, name="socket"
             )
@@ -334,6 +342,7 @@ async def _begin(
     setup: Setup,
     opened: OpenedState,
     about: ReviewContext,
+    policy: str,
     strangers: Sequence[tuple[Path, Identity]] = (),
 ) -> None:
     """Report the start and the findings, adopt agents, and end those that the journal does not know."""
@@ -346,6 +355,7 @@ async def _begin(
             boot_id=clock.boot_id(),
             home=about.home,
             protected=about.protected,
+            policy=policy,
         )
     )
     for event in opened.missed:

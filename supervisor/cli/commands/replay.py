@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from interventions.choice.controller import Controller, Stamp
 from interventions.contract import Situation
 from interventions.decisions import Intervention
 from monitors.contract import anyjson
+from monitors.contract.actions import Reviewer
 from monitors.contract.errors import UsageError
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import AgentSpoke, Observation, TaskReplaced, ToolReturned, UserSpoke
@@ -26,11 +27,13 @@ from monitors.review import NoFiles
 from supervisor.cli import common, terminal
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, what
+from supervisor.config.model import Config
 from supervisor.core.replay.journal_replay import rerun
-from supervisor.core.replay.transcript_replay import FILES, Replay, recorded_task, replay
+from supervisor.core.replay.transcript_replay import FILES, POLICY, Replay, recorded_task, replay
 from supervisor.protocol import events, records
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.interventions import PluginInterventions
+from supervisor.runtime.assembly.policy_store import kept_policy
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer
 from supervisor.runtime.assembly.settings import controller_settings
 from supervisor.runtime.clock import Clock
@@ -53,9 +56,17 @@ COLUMNS = (
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--timeline", is_flag=True, help="Print what happened in each session, step by step.")
 @click.option("--here", is_flag=True, help="Look links and files up as they are on this machine now.")
+@click.option(
+    "--policy",
+    type=click.Choice(["then", "today"]),
+    default="then",
+    help="Review a journal's calls by the policy that counted then, where it was kept, or by today's.",
+)
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
-def replay_command(paths: tuple[Path, ...], timeline: bool, here: bool, show_all: bool, as_json: bool) -> None:
+def replay_command(
+    paths: tuple[Path, ...], timeline: bool, here: bool, policy: str, show_all: bool, as_json: bool
+) -> None:
     """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
@@ -70,7 +81,7 @@ def replay_command(paths: tuple[Path, ...], timeline: bool, here: bool, show_all
         found = list(_recordings(paths))
         if not found:
             raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
-        rehearsal = _Replayer(timeline, here)
+        rehearsal = _Replayer(timeline, here, then=policy == "then")
         totals: Counter[str] = Counter()
         results: list[dict[str, Any]] = []
         with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
@@ -121,10 +132,12 @@ class _Replayer:
     Args:
         timeline: Whether to print what happened in each.
         here: Whether links and files are looked up as they are now.
+        then: Whether a journal's calls are reviewed by the policy that counted then.
     """
 
-    def __init__(self, timeline: bool, here: bool) -> None:
+    def __init__(self, timeline: bool, here: bool, then: bool) -> None:
         config = common.configuration().config
+        self._today, self._then = config, then
         self._clock = Clock()
         self._here = here
         self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFiles())
@@ -169,17 +182,27 @@ class _Replayer:
         Damaged lines may belong to any agent; they are reported with the first.
         """
         notes, damaged = dict[str, _Notes](), Counter[str]()
+        policies = _Policies(self._today, segments[0].parent.parent / "policies", self._reviewer, self._made)
 
         def make(submitted: events.TaskSubmitted) -> Sequence[Detector]:
             notes[submitted.agent] = _Notes()
-            detectors = self._make_detectors(submitted.task, submitted.workspace, submitted.factors)
+            detectors = policies.make_detectors(submitted.task, submitted.workspace, submitted.factors)
             return (*detectors, *([notes[submitted.agent]] if self._timeline else []))
 
-        runs = list(rerun(_events(segments, damaged), self._reviewer, make))
+        runs = list(rerun(_events(segments, damaged), self._reviewer, make, policies.reviewer if self._then else None))
         for run in runs[:1]:
             run.result.damaged = damaged.total()
+        for run in runs:
+            lacking = [policies.lacking[digest] for digest in run.result.policies if digest in policies.lacking]
+            run.result.lacks = (*run.result.lacks, *dict.fromkeys(lacking))
+            if not self._then:
+                run.result.policies = ("",) if run.result.actions else ()
         place = segments[0] if len(segments) == 1 else segments[0].parent
         return [_Session(f"{place}#{run.agent}", run.task, run.result, notes[run.agent]) for run in runs]
+
+    def _made(self, config: Config) -> tuple[Reviewer, MakeDetectors]:
+        facts = FileFacts() if self._here else NoFiles()
+        return make_gate_reviewer(config, self._clock, facts=facts), MakeDetectors.of(config)
 
     def _answer(self, task: Task, issue: Issue) -> str | None:
         """Return the controller's choice for the issue alone, with no earlier attempts."""
@@ -188,6 +211,52 @@ class _Replayer:
         controller.issue_seen(Stamp(seq=1, at=0.0, mono=0.0), issue)
         due = controller.next(Situation(agent="replay", task=task, id="replay-1", mono=0.0))
         return due.kind if isinstance(due, Intervention) else None
+
+
+class _Policies:
+    """The policies of a journal, as they come in it.
+
+    Args:
+        today: The configuration that holds here.
+        folder: Where policies are kept.
+        reviewer: Today's.
+        made: Makes reviewer and detectors of a configuration; raises what a plugin raises.
+    """
+
+    def __init__(
+        self,
+        today: Config,
+        folder: Path,
+        reviewer: Reviewer,
+        made: Callable[[Config], tuple[Reviewer, MakeDetectors]],
+    ) -> None:
+        self._today, self._folder, self._made = today, folder, made
+        self._usual = reviewer, MakeDetectors.of(today)
+        self._known: dict[str, tuple[Reviewer, MakeDetectors]] = {}
+        self.make_detectors = self._usual[1]
+        """Those of the policy that counts now."""
+        self.lacking: dict[str, str] = {}
+        """Parts that are not as they were, by digest, in words."""
+
+    def reviewer(self, digest: str) -> Reviewer:
+        """The reviewer of the policy that counts from here on; today's if that policy is not there any more."""
+        if digest not in self._known:
+            self._known[digest] = self._find(digest)
+        reviewer, self.make_detectors = self._known[digest]
+        return reviewer
+
+    def _find(self, digest: str) -> tuple[Reviewer, MakeDetectors]:
+        kept = kept_policy(self._folder, digest, self._today) if digest else None
+        if kept is None:
+            self.lacking[digest] = POLICY
+            return self._usual
+        if kept.changed:
+            self.lacking[digest] = f"{', '.join(kept.changed)} of the time"
+        try:
+            return self._made(kept.config)
+        except Exception as error:  # noqa: BLE001 - it runs plugins as they are today
+            self.lacking[digest] = f"{POLICY} ({digest} cannot be used today: {error})"
+            return self._usual
 
 
 def _recordings(paths: Iterable[Path]) -> Iterator[tuple[Path, ...]]:

@@ -20,7 +20,7 @@ from supervisor.core.decisions import decide
 from supervisor.core.fold.checkpoints import CaptureRules
 from supervisor.core.fold.memory import Memory
 from supervisor.core.replay.transcript_replay import PLACES, Replay, SeenIssue, home_of
-from supervisor.protocol.events import AnyEvent, DaemonStarted, IssueSeen, ReviewMade, TaskSubmitted
+from supervisor.protocol.events import AnyEvent, DaemonStarted, IssueSeen, PolicyChanged, ReviewMade, TaskSubmitted
 
 OF_THE_CORE = frozenset({bypass.TYPE, limits.LIMIT_REACHED, limits.OVERRUN, "unpredicted_change"})
 """Types of issues that no detector raises. Those that a rule's stop raises are made anew, by today's reviewer."""
@@ -37,6 +37,9 @@ OF_THE_RUN = frozenset(
 )
 """Rules by which a run decided and not the reviewer. Such a review, and one that an allowance made, is taken as it
 is."""
+
+ReviewerOf = Callable[[str], Reviewer | None]
+"""Gives the reviewer of a policy by its digest."""
 
 MakeDetectors = Callable[[TaskSubmitted], Sequence[Detector]]
 
@@ -62,6 +65,7 @@ class Rerun:
         self.agent, self.task = submitted.agent, submitted.task
         self.result = Replay(session_id=submitted.session_id)
         self._reviewer = reviewer
+        self._digest = ""
         witnessed = [_Witness(detector, self.result.issues) for detector in detectors]
         controller = Controller(InterventionSettings(), submitted.task)
         self._memory = Memory(submitted, witnessed, controller, CaptureRules())
@@ -78,10 +82,15 @@ class Rerun:
             self.result.issues.append(SeenIssue(seq, event.issue))
         self._memory.remember(seq, event)
 
+    def renew(self, digest: str, reviewer: Reviewer | None) -> None:
+        """Review by another policy from here on."""
+        self._digest, self._reviewer = digest, reviewer
+
     def _review(self, seq: int, event: ReviewMade) -> None:
         review = event.review
         if self._reviewer is not None and not (review.allowance or review.rule in OF_THE_RUN):
             review = gate.review(self._reviewer, event.action, self._context())
+            self.result.policies = tuple(dict.fromkeys((*self.result.policies, self._digest)))
         if review.stop:
             self.result.issues.append(SeenIssue(seq, gate.critical(event.action, review, seq)))
         self.result.reviewed(seq, review, event.review)
@@ -104,6 +113,7 @@ def rerun(
     events: Iterable[tuple[int, AnyEvent]],
     reviewer: Reviewer | None,
     make_detectors: MakeDetectors,
+    reviewer_of: ReviewerOf | None = None,
 ) -> Iterator[Rerun]:
     """Run a journal, and return the findings of each agent that it has from the beginning, in the order of their tasks.
 
@@ -112,7 +122,9 @@ def rerun(
             it.
         reviewer: Reviews each call again; None keeps the journal's reviews.
         make_detectors: Makes an agent's detectors.
+        reviewer_of: Gives the reviewer of the policy that counted from a moment on; None reviews all by `reviewer`.
     """
+    digest = ""
     runs: dict[str, Rerun] = {}
     places: DaemonStarted | None = None
     for seq, event in events:
@@ -120,8 +132,14 @@ def rerun(
             places = event
             for run in runs.values():  # the next daemon may protect other paths
                 run.places = places
+        if isinstance(event, DaemonStarted | PolicyChanged) and reviewer_of is not None:
+            digest = event.policy if isinstance(event, DaemonStarted) else event.digest
+            reviewer = reviewer_of(digest)
+            for run in runs.values():
+                run.renew(digest, reviewer)
         if isinstance(event, TaskSubmitted):
             runs[event.agent] = Rerun(event, reviewer, make_detectors(event), places)
+            runs[event.agent].renew(digest, reviewer)
         if event.agent in runs:
             runs[event.agent].take(seq, event)
     return iter(runs.values())

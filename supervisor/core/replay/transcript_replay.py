@@ -24,6 +24,7 @@ from supervisor.protocol.messages import Assistant, HookCallback, User
 
 FILES = "links, and what stood on the disk"
 PLACES = "the home directory and chaperon's own paths"
+POLICY = "the policy of the time"
 """The places of a recording's calls, which the recording may lack."""
 
 HISTORY = 20
@@ -55,6 +56,8 @@ class Replay:
     """Calls that would be decided otherwise now: the event, the decision then, and now."""
     lacks: tuple[str, ...] = ()
     """Facts that reviews used then and that are not known now, in words."""
+    policies: tuple[str, ...] = ()
+    """Digests of the policies of the time by which calls were reviewed, in order; an empty one stands for today's."""
     stopped: list[tuple[int, Review]] = field(default_factory=list)
     """The reviews that blocked or changed a call, each with the event at which it was made."""
     issues: list[SeenIssue] = field(default_factory=list)
@@ -92,6 +95,7 @@ class Replay:
             "recorded": dict(self.recorded),
             "changed": [{"at_event": seq, "was": was, "is": now} for seq, was, now in self.changed],
             "lacks": list(self.lacks),
+            "policies": list(self.policies),
             "issues": [
                 {
                     "type": seen.issue.type,

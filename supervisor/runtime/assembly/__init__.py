@@ -4,6 +4,7 @@ detectors        the detectors of a session as the configuration wants them
 interventions    interventions, strategies and recoveries of plugins, as the daemon runs them
 plugins          parts from elsewhere
 policy           reviews and sessions as one configuration wants them
+policy_store     policies that counted once, kept under their digest
 review_settings  from the configuration to the reviewer's settings
 reviewer         the reviewer as the daemon runs it
 settings         from the configuration, which is what a user writes, to the settings that the pure parts take

@@ -148,12 +148,8 @@ def read_beside(config: Config) -> tuple[Path, ...]:
     return tuple(map(Path, (*([prompts] if prompts else ()), *config.plugins.files())))
 
 
-def digest_of(config: Config) -> str:
-    """Return the digest of all that a policy is made of. Blocks.
-
-    Raises:
-        OSError: A file that is named cannot be read.
-    """
+def parts_of(config: Config) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the keys that a policy is made of, and the digest of each file beside them. Blocks; raises `OSError`."""
     taken = config.model_dump(mode="json", by_alias=True)
     for path in AT_THE_START:
         *sections, key = path.split(".")
@@ -162,4 +158,13 @@ def digest_of(config: Config) -> str:
             there = there[section]
         del there[key]
     files = {str(path): sha256(path.read_bytes()).hexdigest() for path in read_beside(config) if path.is_file()}
-    return sha256(orjson.dumps([taken, files], option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    return taken, files
+
+
+def digest_of(config: Config) -> str:
+    """Return the digest of all that a policy is made of. Blocks.
+
+    Raises:
+        OSError: A file that is named cannot be read.
+    """
+    return sha256(orjson.dumps(list(parts_of(config)), option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

@@ -17,7 +17,9 @@ from host.durable import REAL_DISK, Disk, write_all
 
 ARCHIVE_NAME = "ended.jsonl"
 
-_LINE = re.compile(rb'\{"n":([0-9]{1,20}),"version":"([^"\\]*)","summary":(\{.*\}),"c":"([0-9a-f]{8})"\}\n', re.DOTALL)
+_LINE = re.compile(
+    rb'\{"ended":([0-9]{1,20}),"version":"([^"\\]*)","summary":(\{.*\}),"c":"([0-9a-f]{8})"\}\n', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ class SummaryArchive:
         self._size, self._hash = 0, hashlib.sha256()
 
     def _line(self, n: int, summary: bytes) -> bytes:
-        unsealed = b'{"n":%d,"version":"%b","summary":%b' % (n, self._version.encode(), summary)
+        unsealed = b'{"ended":%d,"version":"%b","summary":%b' % (n, self._version.encode(), summary)
         return b'%b,"c":"%08x"}\n' % (unsealed, zlib.crc32(unsealed))
 
     def _told(self, damaged: int) -> str:

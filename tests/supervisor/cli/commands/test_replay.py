@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from supervisor.config.model import Config
 from supervisor.protocol import events, records
+from supervisor.runtime.assembly.policy import digest_of
+from supervisor.runtime.assembly.policy_store import keep_policy
+from supervisor.runtime.journal.archive import SummaryArchive
 from tests.eval.inject import inject
 from tests.eval.sessions import Writer, healthy
 from tests.supervisor.core.replay.test_journal_replay import played
@@ -166,6 +170,12 @@ def journal(folder: Path, agents: int) -> Path:
     happened: list[events.AnyEvent] = []
     for number in range(agents):
         happened += [replace(event, agent=f"a{number + 1}") for _, event in played(["ls"] * 3)]
+    write(folder, happened)
+    return folder
+
+
+def write(folder: Path, happened: list[events.AnyEvent]) -> None:
+    """Write a journal in two segments."""
     half, previous = len(happened) // 2, records.ORIGIN
     for first, part in ((1, happened[:half]), (half + 1, happened[half:])):
         head, previous = records.encode_header(first, previous)
@@ -174,7 +184,42 @@ def journal(folder: Path, agents: int) -> Path:
             line, previous = records.encode(n, event, previous)
             segment.append(line)
         (folder / f"{first:020}.jsonl").write_bytes(b"".join(segment))
-    return folder
+
+
+def started(policy: str, n: int) -> events.DaemonStarted:
+    return events.DaemonStarted(agent="", at=1.0 * n, mono=1.0 * n, version="1", pid=1, boot_id="b", policy=policy)
+
+
+def test_a_journals_calls_are_reviewed_by_the_policy_that_counted_then_and_by_todays_if_asked(tmp_path: Path) -> None:
+    rule = {"name": "own.no-ls", "tool": "Bash", "match": "^ls", "decision": "block", "reason": "No."}
+    strict, loose = Config.model_validate({"rules": [rule]}), Config()
+    for each in (strict, loose):
+        keep_policy(tmp_path / "policies", each)
+    lived = [event for _, event in played(["ls"] * 3)]
+    reviews = [place for place, event in enumerate(lived) if event.kind == "review_made"]
+    changed = events.PolicyChanged(agent="", at=9.0, mono=9.0, digest=digest_of(loose), before=digest_of(strict))
+    happened = [started(digest_of(strict), 1), *lived[: reviews[1] + 1], changed, *lived[reviews[1] + 1 :]]
+    (tmp_path / "journal").mkdir()
+    write(tmp_path / "journal", happened)
+    then, _ = replayed(tmp_path / "journal", home=tmp_path)
+    assert then["reviews"] == {"block": 2, "allow": 1}
+    assert then["policies"] == [digest_of(strict), digest_of(loose)]
+    assert "the policy of the time" not in then["lacks"]
+    done = chaperon("--json", "--policy", "today", str(tmp_path / "journal"), home=tmp_path)
+    today = json.loads(done.stdout.splitlines()[0])
+    assert (today["reviews"], today["policies"]) == ({"allow": 3}, [""])
+    (tmp_path / "policies" / f"{digest_of(strict)}.json").unlink()
+    without, _ = replayed(tmp_path / "journal", home=tmp_path)
+    assert without["reviews"] == {"allow": 3}
+    assert "the policy of the time" in without["lacks"]
+
+
+def test_the_archive_of_ended_agents_is_no_journal(tmp_path: Path) -> None:
+    folder = journal(tmp_path / "journal", 1)
+    SummaryArchive(tmp_path, "1").append(1, [b'{"agent":"a1"}'])
+    sessions = replayed(tmp_path, home=tmp_path)
+    assert [one["path"] for one in sessions if "path" in one and one["actions"]] == [f"{folder}#a1"]
+    assert sessions[-1]["totals"]["damaged_lines"] == 0
 
 
 def test_a_journal_is_a_session_for_each_agent_over_all_its_segments(tmp_path: Path) -> None:

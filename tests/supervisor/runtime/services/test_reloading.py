@@ -203,6 +203,9 @@ async def test_a_change_that_says_the_same_is_no_change(tmp_path: Path) -> None:
         assert len(here.base.events(events.PolicyChanged)) == 2
         first, second = here.base.events(events.PolicyChanged)
         assert (second.before, second.digest) == (first.digest, first.before)
+        (began,) = here.base.events(events.DaemonStarted)
+        kept = {path.stem for path in here.base.places.policies.iterdir()}
+        assert {began.policy} | kept == {first.before, first.digest}, "a replay reviews by them"
 
 
 def test_what_is_not_there_yet_is_seen_from_the_nearest_folder_above(tmp_path: Path) -> None:
