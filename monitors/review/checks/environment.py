@@ -15,7 +15,7 @@ _COMMANDS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_P
 """Variables whose value names a command that the program runs."""
 _USUAL = re.compile(
     r"(?:/usr/bin/|/bin/)?(?:cat|less|more|most|bat|delta|diff-so-fancy|vi|vim|nvim|view|nano|emacs|emacsclient|micro|hx|helix|code|subl|gedit|kate|ed|ex|true|false|:|echo|ssh|firefox|chromium|google-chrome|w3m|lynx|xdg-open|open|sccache|ccache|"
-    r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-{1,2}[\w=./:,@-]*|\s+[\w./@][\w./@-]*)*"
+    r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-[\w=./:,@-]*|\s+[\w./@][\w./@-]*)*"
 )
 _CHANGES_PLAN = re.compile(
     r"sed -i(?:\.\w+)?(?: -e)? (['\"]?)\d*,?\d*s([/|#])[^;|&`$\n]{0,100}\2[^;|&`$\n]{0,100}\2[gI]?\1"

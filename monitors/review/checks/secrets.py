@@ -10,7 +10,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.invocation import Arg, Invocation, arg
 
 MAX_PATHS = 40
 """Most paths looked for in one word."""
@@ -46,7 +46,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
         yield secret_at(scene, invocation, invocation.program)
     if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
-        yield from (secret_in(scene, invocation, text) for text in scene.files.values() if _MARKS.search(text))
+        named = dict.fromkeys(scene.path(word, invocation) for word in _as_files(invocation))
+        texts = (scene.files.get(path, "") for path in named)
+        yield from (secret_in(scene, invocation, text) for text in texts if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         yield from _among_words(scene, invocation)
     if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
@@ -59,6 +61,15 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
+
+
+def _as_files(invocation: Invocation) -> Iterator[Arg]:
+    """The words, and what stands in them behind the mark of a file: `@list`, `-Tlist`, `--files-from=list`."""
+    for word in invocation.args[:200]:
+        yield word
+        rest = word[1:] if word[:1] == "@" else word.partition("=")[2] if word[:2] == "--" else word[2:] if word[:1] == "-" else ""  # fmt: skip
+        if rest:
+            yield arg(rest, known=word.known)
 
 
 def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

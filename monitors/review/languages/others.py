@@ -23,7 +23,7 @@ _RUNS_SOMEHOW = re.compile(
 _BACKTICK = re.compile(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
 _DELETE = re.compile(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
-    r"!?\s*(?:\(\s*|\s+(?:-\w+\s+)*)\[?\s*" + _QUOTED, re.IGNORECASE,
+    r"!?\s*(?:\(\s*|\s+(?:-\w{1,20}\s+){0,4})\[?\s*" + _QUOTED, re.IGNORECASE,
 )  # fmt: skip
 _DELETES_SOMEHOW = re.compile(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
@@ -53,9 +53,14 @@ _SENDS = re.compile(
 _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
 
 
+_BLANKS = re.compile(r"\s{3,}")
+"""Blanks in a row: each of them would be tried as the beginning of what several patterns seek behind a call."""
+
+
 def uses_of(code: str) -> Uses:
     """Return the effects of the code."""
     found = Uses()
+    code = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else "  ", code)
     if "home" in code or "HOME" in code:
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
     code = _put_together(plainly(code))

@@ -149,13 +149,24 @@ def without_comments(scene: Scene, invocation: Invocation, operands: list[Arg]) 
     program = scene.book.programs.get(invocation.name)
     if program is None or not program.fed or not any("/*" in word or "--" in word[2:] for word in invocation.args):
         return invocation, operands
-    words = [arg(_COMMENT.sub(" ", word), known=word.known, source=word.source) for word in invocation.args]
+    words = [arg(_uncommented(word), known=word.known, source=word.source) for word in invocation.args]
     setting = Setting(invocation.cwd, invocation.via, invocation.elevated, invocation.inside, invocation.depth)
     plain = Invocation(invocation.program, words, setting, assignments=invocation.assignments, stdin=invocation.input)
     return plain, scene.book.operands(plain)
 
 
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/)){0,2000}\*/|(?<=\s)--\s[^\n]{0,2000}")
+_LINE_COMMENT = re.compile(r"(?<=\s)--\s[^\n]{0,2000}")
+
+
+def _uncommented(text: str) -> str:
+    """Return SQL without its comments."""
+    pieces, at = [], 0
+    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
+        pieces.append(text[at:start])
+        at = end + 2
+    return _LINE_COMMENT.sub(" ", " ".join((*pieces, text[at:])))
+
+
 MAX_SEARCHED = 32_768
 """Most characters of words that are matched against the rules of a program. 30 rules take 20 ms for as much."""
 _LONG = Finding(
