@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.bench.kept import keep
+from tests.eval import in_workspace
 from tests.eval.corpus import labelled, unlabelled
 from tests.eval.labels import judged
 from tests.eval.measure import measured
@@ -33,8 +34,13 @@ def main() -> int:
     sys.stdout.write(labels_report(judgements))
     result = measured(unlabelled(asked.directory))
     sys.stdout.write(speed_report(result))
+    sys.stdout.write(in_workspace.report())
     if asked.keep:
-        keep("eval", figures(judgements, result), (round(before, 1), round(os.getloadavg()[0], 1)))
+        keep(
+            "eval",
+            [*figures(judgements, result), *in_workspace.figures()],
+            (round(before, 1), round(os.getloadavg()[0], 1)),
+        )
     return 1 if result.crashes else 0
 
 
