@@ -4,7 +4,8 @@ Two ways to be stuck:
 - measured: tests were run, they fail, and at least two attempts since the last progress were no better. An attempt is
   a test run after something other than tests was changed, and the last one must be fresh: writing a failing test first,
   the run in which something is seen to be broken, and reading on after a failure, are no attempts;
-- unmeasured: nothing new was read, tried or written for as long; all was done before.
+- unmeasured: nothing new was read, tried or written for as long, all was done before; or one file was changed over and
+  over without any test.
 
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
 last progress. Tier 1 comes when it reaches the tolerance, not before the minimum of steps; tiers 2 and 3 come when
@@ -14,11 +15,12 @@ and everything is counted anew from there.
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.bounds import Count, Elsewhere, Key, is_expression
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
@@ -51,6 +53,8 @@ class ProgressSettings:
     """Steps between two checks."""
     tier_escalation_wait: Count = 10
     """Steps between an intervention and the next stronger one; 8 is more eager, 15 more patient."""
+    edits_without_test: Count = 40
+    """Changes of one file, without a test run or a commit between them, after which a run counts as stuck."""
     strategy_reeval_frequency: Count = 15
     """Steps without progress after which another approach is suggested."""
     test_patterns: Annotated[tuple[Annotated[str, Key(check=names_counts)], ...], Key()] = ()
@@ -77,6 +81,9 @@ class Tier:
     confidence: float
     impact_factor: float
 
+
+MAX_FILES = 200
+"""Most files whose changes are counted between two test runs."""
 
 TIERS = (
     Tier(1, Severity.LOW, 0.8, 0.2),
@@ -126,6 +133,7 @@ class NoProgress:
         self._failing = self._green = self._measured = False
         self._began_seq = seq
         self._evidence: deque[int] = deque(maxlen=MAX_EVIDENCE)
+        self._edits: Counter[str] = Counter()
 
     def _count(self, step: ToolReturned) -> Sequence[Issue]:
         reading = self._progress.read(step)
@@ -134,6 +142,8 @@ class NoProgress:
         if not self._began_seq:
             self._began_seq = step.seq
         self._step += 1
+        if step.tool in CHANGING_TOOLS and not step.failed and len(self._edits) < MAX_FILES:
+            self._edits[str(step.input.get("file_path", step.input.get("notebook_path", "")))] += 1
         closed = self._take_in(reading, step.seq)
         return closed or self._decide(step.seq)
 
@@ -153,6 +163,7 @@ class NoProgress:
     def _take_in_run(self, reading: Reading, seq: int) -> None:
         run = reading.run
         assert run is not None
+        self._edits.clear()
         attempt_step = self._step - self._began_at_step
         broke_what_was_good = self._green and run.failed > 0
         late_first_look = not self._measured and attempt_step > self._settings.progress.progress_check_interval
@@ -172,6 +183,7 @@ class NoProgress:
         self._flat, self._flat_at_tier, self._tier, self._began_seq = 0, 0, 0, seq
         self._may_wait_again = True
         self._evidence.clear()
+        self._edits.clear()
         return self._streaks.close()
 
     def _told_of_intervention(self) -> None:
@@ -186,7 +198,12 @@ class NoProgress:
     def _stuck_for(self) -> int:
         """Steps since the last progress, or 0 if the run is not stuck."""
         unmeasured = self._step - max(self._last_new, self._last_strong)
-        return max(unmeasured, self._step - self._last_strong if self._attempts_in_vain() else 0)
+        in_vain = self._attempts_in_vain() or self._untested()
+        return max(unmeasured, self._step - self._last_strong if in_vain else 0)
+
+    def _untested(self) -> bool:
+        """Whether one file was changed over and over, and nothing ever tried out."""
+        return max(self._edits.values(), default=0) >= self._settings.progress.edits_without_test
 
     def _attempts_in_vain(self) -> bool:
         enough = self._settings.flat_runs if self._tier == 0 else self._flat_at_tier + 1
@@ -229,6 +246,8 @@ class NoProgress:
         how = (
             f"{self._flat} attempts were no better by the tests"
             if self._failing and self._flat
+            else "one file was changed over and over, and nothing was tested"
+            if self._untested()
             else "nothing new was read, tried or written"
         )
         advice = " Another strategy is due." if change else ""

@@ -13,7 +13,7 @@ from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Invocation, arg
+from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
@@ -64,13 +64,28 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
     uses: dict[int, Uses] = {}
 
     def code(invocation: Invocation) -> list[str]:
-        found = code_uses(invocation, files)
+        found = code_uses(_interpreted(invocation), files)
         if found is not None:
             uses[id(invocation)] = found
             for path, text in found.files.items():
                 if "$" not in path:
-                    walk.overlay.write(scene.places.absolute(path, invocation.cwd), text, (invocation,))
+                    # What it fetches is as bad as what a download program brings.
+                    maker = Invocation(arg("curl"), [arg("by code")]) if text is None and found.connects else invocation
+                    walk.overlay.write(scene.places.absolute(path, invocation.cwd), text, (maker,))
         return [*(found.scripts if found else []), *embedded(invocation, known)]
+
+    def _interpreted(invocation: Invocation) -> Invocation:
+        """Return what the first line of a script names as its interpreter, with the script; else the invocation."""
+        program = invocation.program
+        if "/" not in program or not program.known or invocation.inside:
+            return invocation
+        text = walk.overlay.text(scene.places.absolute(program, invocation.cwd))
+        words = text.partition("\n")[0][2:200].split() if text and text[:2] == "#!" else []
+        named = [word for word in words if word[:1] != "-" and program_name(word) != "env"]
+        if not named:
+            return invocation
+        setting = Setting(invocation.cwd, invocation.via, invocation.elevated, invocation.inside, invocation.depth)
+        return Invocation(arg(named[0]), [program, *invocation.args], setting, stdin=invocation.input)
 
     def known(name: str) -> bool:
         return name in scene.book.programs or scene.book.rules_for(name) or name in scene.launchers or name in MODELS

@@ -37,7 +37,7 @@ _SHARED = frozenset({
     "repo", "repository", "branch", "project", "database", "db", "table", "bucket", "namespace", "ns", "cluster", "org",
     "organization", "environment", "env", "app", "application", "service", "instance", "user", "volume", "collection",
     "deployment", "zone", "domain", "vm", "server", "stack", "team", "account", "site", "schema", "release", "tag", "vpc",
-    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset",
+    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset", "worker", "many", "index", "queue", "topic", "pg", "function", "lambda", "pipeline", "host",
 })  # fmt: skip
 """Things on other machines that others use as well, and that a call to delete takes from them."""
 _MOVES = frozenset({"move", "rename", "mv"})
@@ -82,6 +82,8 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
 def destroys_shared(tool: str) -> bool:
     """Whether the tool's name says that it takes something away that others use."""
     verbs, _ = words_of(tool)
+    if "reset" in verbs and {"pg", "db", "database", "project", "all"}.intersection(verbs):
+        return True
     if not _DELETES.intersection(verbs):
         return bool({"all"}.intersection(verbs)) and bool({"refund", "cancel", "stop", "reset"}.intersection(verbs))
     return bool(_SHARED.intersection(verbs)) or bool(
@@ -132,6 +134,11 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
     if _SQL_SERVERS.intersection(names) and _LOOKS_SQL.match(text):
         return
     languages = ["python"] if python else ["other"] if javascript else ["sh", "python"]
+    if python:
+        for line in text.splitlines()[:MAX_FIELDS]:
+            if line.lstrip()[:1] == "!":  # a shell's line of a notebook
+                yield from command_findings(line.lstrip()[1:], scene)[0]
+        text = "\n".join(line for line in text.splitlines() if line.lstrip()[:1] not in "!%" or not line.strip())
     for language in languages:
         uses = Uses()
         merge(uses, Recipe("", text, language))
@@ -229,7 +236,14 @@ def _container(said: Mapping[str, Any]) -> str:
 
 def _push(said: Mapping[str, Any]) -> str:
     forced = any(said.get(name) is True for name in ("force", "force_push", "forcepush"))
+    lists = [value for value in said.values() if isinstance(value, (list, tuple))]
+    forced = forced or any(word in ("--force", "-f") for value in lists for word in value if isinstance(word, str))
     return f"git push --force origin {shlex.quote(str(said.get('branch', '')))}" if forced else ""
+
+
+def _apply(said: Mapping[str, Any]) -> str:
+    approved = any(said.get(name) is True for name in ("auto_approve", "autoapprove", "approve", "yes"))
+    return "terraform apply -auto-approve" if approved else ""
 
 
 def _reset(said: Mapping[str, Any]) -> str:
@@ -243,6 +257,7 @@ _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
     (lambda names: bool({"container", "docker", "podman"} & names), _container),
     (lambda names: "push" in names, _push),
     (lambda names: "reset" in names, _reset),
+    (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),
 )
 
 

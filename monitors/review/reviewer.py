@@ -19,6 +19,7 @@ from monitors.review.verdict.decision import decision, watched_at
 from monitors.review.verdict.rationality import Rationality, rationality
 from monitors.review.verdict.rewrites import masked_input, rewritten
 from monitors.review.verdict.risk import Risk, RiskCalculator, StandardRisk
+from monitors.review.verdict.scopes import in_container
 
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
@@ -81,6 +82,8 @@ class StepReviewer:
             found, seen = command_findings(command, scene, note)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
+        if self._settings.profile == "container":
+            found = [in_container(finding) for finding in found]
         note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
         return self._weighed(action, found, scene, context, note), found, seen
 

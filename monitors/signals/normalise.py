@@ -73,6 +73,19 @@ def call_key(tool: str, call: Mapping[str, Any], seq: int) -> bytes:
     return digest(tool.encode("utf-8", "replace") + b"\0" + data + redacted)
 
 
+_NOTHING = re.compile(
+    r"\s*(?:(?::|true|false|echo|printf|sleep 0|exit 0)(?:\s[^\n;&|<>`$()]{0,2000})?\s*;?\s*|#[^\n]{0,2000})\Z"
+)
+NOTHING = digest(b"a call that does nothing")
+"""The key of every call that does nothing, whatever its words."""
+
+
+def does_nothing(tool: str, call: Mapping[str, Any]) -> bool:
+    """Whether a command changes nothing and looks at nothing: `true`, `: words`, `echo` of its own words."""
+    command = call.get("command")
+    return tool == "Bash" and isinstance(command, str) and _NOTHING.match(command) is not None
+
+
 def steady(text: str) -> str:
     """The text without times, durations, ids and colours."""
     if "\x1b" in text:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from monitors.contract.actions import Touch
 from monitors.contract.observations import ToolCalled, ToolReturned
-from monitors.signals.normalise import call_key, result_key
+from monitors.signals.normalise import NOTHING, call_key, does_nothing, result_key
 from monitors.signals.paths import touches
 from monitors.signals.polling import is_polling
 from monitors.signals.test_runs import TestTally, tally
@@ -87,8 +87,9 @@ class SharedSignals:
         """Return the step's keys."""
         self._turn_to(step)
         if self._fingerprint is None:
-            call = call_key(step.tool, step.input, step.seq)
-            self._fingerprint = Fingerprint(call, self._number(call, step.text))
+            idle = does_nothing(step.tool, step.input)
+            call = NOTHING if idle else call_key(step.tool, step.input, step.seq)
+            self._fingerprint = Fingerprint(call, self._number(call, "" if idle else step.text))
         return self._fingerprint
 
     def waits(self, step: ToolReturned) -> bool:

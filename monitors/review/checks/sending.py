@@ -107,11 +107,12 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield _sent(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and _shows_secret(scene, source):
         yield _sent(f"sends what shows a secret to {what}")
-    if invocation.name in _RAW and invocation.args and not _OWN.intersection(invocation.args):
-        if source.name in _PACKERS:
-            yield _sent(f"sends whole directories to {what}", "Send the files that are needed, by name.")
-        if any(_NAMES_SECRET.search(word) for word in source.args if not word.known):
-            yield _sent(f"sends a secret to {what}")
+    told = any(_NAMES_SECRET.search(word) for word in source.args if not word.known)
+    if told and not any(_LOCAL.match(word) or word in _OWN for word in invocation.args):
+        yield _sent(f"sends a secret to {what}")
+    packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
+    if packed and not _OWN.intersection(invocation.args):
+        yield _sent(f"sends whole directories to {what}", "Send the files that are needed, by name.")
 
 
 _OWN = frozenset({"localhost", "127.0.0.1", "::1"})

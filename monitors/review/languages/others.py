@@ -28,6 +28,10 @@ _DELETE = re.compile(
 _DELETES_SOMEHOW = re.compile(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
 )
+_HOME_WITHIN = re.compile(
+    r"#\{(?:ENV\[[\"']HOME[\"']\]|Dir\.home)\}|\$\{(?:process\.env\.HOME|(?:os\.)?homedir\(\))\}|\$ENV\{HOME\}(?=[/\"'])"
+)
+"""The home directory within a text."""
 _HOME = re.compile(
     r"(?:Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
 )
@@ -41,7 +45,7 @@ _RECURSIVE = re.compile(
 _WRITE = re.compile(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = re.compile(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
-_PATH = re.compile(r"(?<![\w.])(~?/[A-Za-z0-9_.~][^\s\"'`<>|;,()\[\]{}]*)")
+_PATH = re.compile(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)")
 _CONNECTS = re.compile(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", re.IGNORECASE)  # fmt: skip
 _LISTENS = re.compile(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
@@ -62,6 +66,7 @@ def uses_of(code: str) -> Uses:
     found = Uses()
     code = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else "  ", code)
     if "home" in code or "HOME" in code:
+        code = _HOME_WITHIN.sub("~", code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
     code = _put_together(plainly(code))
     if _KILLS_PARENT.search(code):
@@ -144,7 +149,14 @@ def _written(match: re.Match[str], found: Uses) -> None:
     mode = (match[4] or "").lower()
     if _MAYBE_READS.match(match[0]) and (mode in _READ_MODES and ">" not in match[0]):
         return
-    found.writes.append(_literal(match).lstrip("> "))
+    path = _literal(match).lstrip("> ")
+    found.writes.append(path)
+    if _WRITES_TEXT.match(match[0]):
+        found.files[path] = match[4]
+
+
+_WRITES_TEXT = re.compile(r"writeFile(?:Sync)?|file_put_contents|(?:File|IO)\.write")
+"""Calls whose second operand is the text of the file."""
 
 
 def _literal(match: re.Match[str]) -> str:

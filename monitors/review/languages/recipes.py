@@ -237,6 +237,19 @@ def _tox(text: str) -> Iterator[Recipe]:
             yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
 
 
+_COMMAND_LINE = re.compile(
+    r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]|\\.){1,2000}\"|'[^']{1,2000}'|[^\"'\[{=].{0,2000})\s*\Z"
+)
+
+
+def _lines(text: str) -> Iterator[Recipe]:
+    """Commands that are named one a line, as tasks of TOML and of a Procfile are."""
+    for line in text.splitlines():
+        found = _COMMAND_LINE.match(line)
+        if found is not None and " " in found[2].strip():
+            yield Recipe(found[1], _unquoted(found[2].strip()))
+
+
 def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
     def read(text: str) -> Iterator[Recipe]:
         yield Recipe("", text, language)
@@ -257,11 +270,12 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (re.compile(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
     (re.compile(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
     (re.compile(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$"), _continuous_integration),
-    (re.compile(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/Procfile$|/\.overcommit\.yml$"), _yaml_commands),
+    (re.compile(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
     (re.compile(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
     (re.compile(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
     (re.compile(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (re.compile(r"/tox\.ini$"), _tox),
+    (re.compile(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (re.compile(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
 )  # fmt: skip
 

@@ -43,6 +43,8 @@ _CLUSTER = re.compile(r"delete_(?:namespaced_|collection_)?(\w+)\Z")
 IS_PATH = re.compile(r"^(?:~|\.{0,2}/)|\{\}")
 """Texts that are surely paths."""
 _DEFAULT_MODE = "r"
+_QUOTED_HOME = "'~'"
+_FLUSHES = {"flushall": "redis-cli FLUSHALL", "flushdb": "redis-cli FLUSHDB", "drop_database": "mongosh --eval 'db.dropDatabase()'"}  # fmt: skip
 
 
 def named(found: Uses, text: str) -> None:
@@ -93,7 +95,11 @@ def called(
     """
     texts = [text_of(value) for value in values]
     first = texts[0] if texts else None
-    if name in _RUNS and owner in _RUN_OWNERS and path != "asyncio.run":
+    if name == "chdir" and first and owner == "os":
+        found.folder = first
+    elif name == "exec_command" and first:
+        found.scripts.append(f"ssh host {shlex.quote(first)}")
+    elif (name in _RUNS and owner in _RUN_OWNERS and path != "asyncio.run") or (name == "system" and first):
         _run(found, name, values, named_)
     elif name in _EXECS:
         found.runs = True
@@ -127,10 +133,11 @@ def _run(found: Uses, name: str, values: Sequence[Value], named_: Mapping[str, V
         argument = tuple(values[2:] if len(values) > 2 and not isinstance(values[2], tuple) else values[1:2])
     if name == "create_subprocess_exec":
         argument = tuple(values)
+    there = f"cd {shlex.quote(found.folder).replace(_QUOTED_HOME, '~')}\n" if found.folder else ""
     if isinstance(argument, tuple):
-        found.scripts.append(_quoted([text_of(value) or HOLE for value in argument]))
+        found.scripts.append(there + _quoted([text_of(value) or HOLE for value in argument]))
     elif (text := text_of(argument)) is not None:
-        found.scripts.append(text)
+        found.scripts.append(there + text)
     elif argument is not None:
         found.hidden = found.hidden or "runs a command that is put together as it goes"
 
@@ -158,6 +165,8 @@ def _written(found: Uses, name: str, texts: Sequence[str | None], receiver: Valu
         _noted(found.writes, known[0] if name in _FIRST else known[-1])
         if name not in _FIRST and len(texts) > 1 and texts[0] and texts[0] not in found.reads:
             _noted(found.reads, texts[0])
+    if name == "urlretrieve" and len(texts) > 1 and texts[1]:
+        found.files[texts[1]] = None
     if name in _MOVES and len(texts) > 1 and texts[0]:
         _noted(found.moves, texts[0])
     elif name in _MOVES and own and texts:
@@ -176,6 +185,8 @@ def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None
 def _sdk(found: Uses, name: str, path: str) -> None:
     """Calls of the clouds' and clusters' libraries, as the same said to their programs."""
     library = path.partition(".")[0]
+    if name in _FLUSHES and found.imports & {"redis", "valkey", "pymongo", "motor"}:
+        found.scripts.append(_FLUSHES[name])
     if library in _SDK and name.startswith(("delete_", "terminate_", "destroy_", "purge_")):
         found.scripts.append(f"{_SDK[library]} {name.replace('_', '-')}")
     elif library == "kubernetes" and (kind := _CLUSTER.match(name)):

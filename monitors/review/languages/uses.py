@@ -30,6 +30,8 @@ class Uses:
     """Code that it runs and that cannot be read: decoded, downloaded, or assembled."""
     files: dict[str, str | None] = field(default_factory=dict)
     """Texts of the files that it writes, None if not known, by path."""
+    folder: str = ""
+    """The directory that it goes to before it runs programs; empty if it stays."""
     environment: dict[str, str] = field(default_factory=dict)
     """Variables that it sets for what it starts."""
     imports: set[str] = field(default_factory=set)

@@ -168,6 +168,7 @@ _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "base64": _base64,
     "base32": _base64,
     "rev": _filter(lambda text: "\n".join(line[::-1] for line in text.split("\n"))),
+    "tac": _filter(lambda text: "".join(line + "\n" for line in reversed(text.splitlines()))),
     "rot13": _filter(lambda text: codecs.encode(text, "rot13")),
     "xxd": _xxd,
     "tr": _tr,

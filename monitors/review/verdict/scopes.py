@@ -1,7 +1,10 @@
 """Scopes in which a loss is a nuisance: databases, stacks and clusters that are named as made for tests."""
 
 import re
+from dataclasses import replace
 
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding
 from monitors.review.shell.invocation import Invocation
 
 SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "messaging.destroy"})  # fmt: skip
@@ -36,3 +39,18 @@ def is_rehearsal(invocation: Invocation) -> bool:
     return any(
         _ENVIRONMENT.fullmatch(name) and _REHEARSAL.search(value) for name, value in invocation.assignments.items()
     )
+
+
+_OF_THE_MACHINE = (
+    "permissions.", "files.write", "files.delete-system", "files.delete-scratch", "files.delete-outside",
+    "files.startup-handed", "schedule.", "account.", "security.disable", "service.", "program.account",
+)  # fmt: skip
+"""Beginnings of the rules about places and settings of a machine."""
+_STILL = frozenset({"files.write-device", "files.write-secret"})
+
+
+def in_container(found: Finding) -> Finding:
+    """Return the finding as it counts in a container: its files, accounts and services are thrown away with it."""
+    if found.stop or found.rule in _STILL or not found.rule.startswith(_OF_THE_MACHINE):
+        return found
+    return replace(found, risk=min(found.risk, levels.MODERATE))

@@ -190,3 +190,13 @@ def test_the_run_in_which_something_is_seen_to_be_broken_is_no_attempt() -> None
         return checks(run, *results[step]) if step in results else run.edit("/w/a.py")
 
     assert tiers(steps, 22) == []
+
+
+def test_one_file_that_is_changed_over_and_over_and_never_tested_is_stuck() -> None:
+    found = tiers(lambda run, _: run.edit("/w/a.py"), 80)
+    assert [tier for _, tier in found] == [1, 2, 3]
+    assert 40 <= found[0][0] <= 45
+
+
+def test_changes_with_tests_between_them_are_no_such_thing() -> None:
+    assert tiers(lambda run, step: checks(run, step, 0) if step % 30 == 0 else run.edit("/w/a.py"), 120) == []  # fmt: skip

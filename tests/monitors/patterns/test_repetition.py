@@ -127,3 +127,9 @@ def test_memory_is_bounded() -> None:
     run, detector = Run(), Repetition()
     play(detector, *(run.bash(f"cat {n}", f"text {n}") for n in range(3 * MAX_STEPS)))
     assert len(detector._stale._known) == MAX_STEPS
+
+
+def test_calls_that_do_nothing_are_one_call_whatever_their_words() -> None:
+    run = Run()
+    words = [": step 1", "true", "echo thinking about it"]
+    assert kinds(*(run.bash(word, f"out {number}") for number, word in enumerate(words))) == ["identical"]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitors.signals.normalise import call_key, error_form, result_key, steady
+from monitors.signals.normalise import call_key, does_nothing, error_form, result_key, steady
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,28 @@ def test_any_text_has_a_form_and_the_form_is_steady(text: str) -> None:
     assert steady(steady(text)) == steady(text)
     assert len(error_form(text)) <= 400
     assert result_key(text) == result_key(text)
+
+
+@pytest.mark.parametrize(
+    "command", [":", ": step 7 is done", "true", "echo I am thinking", "echo 'a b'", "printf x", "# a remark", "echo;"]
+)
+def test_a_command_that_does_nothing_is_known_as_such(command: str) -> None:
+    assert does_nothing("Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > a",
+        "echo $(rm a)",
+        "echo $PATH",
+        "echo a; ls",
+        "true && ls",
+        "printf x | sh",
+        "echo `ls`",
+        "truely",
+        "ls",
+    ],
+)
+def test_a_command_that_does_something_is_not(command: str) -> None:
+    assert not does_nothing("Bash", {"command": command})
