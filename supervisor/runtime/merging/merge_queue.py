@@ -270,6 +270,9 @@ class MergeQueue:
             elif merge.phase is not MergePhase.QUEUED:
                 why = f"the daemon ended while it was {merge.phase}"
                 await self._step(replace(merge, phase=MergePhase.QUEUED, why=why))
+        for project in {merge.project for merge in self.all() if merge.phase is MergePhase.MERGED}:
+            for id_ in await self._do(targets.held, Path(project)):
+                await self.tidy(id_)
         await anyio.to_thread.run_sync(self._clear_scratch)
         self.go_on()
 

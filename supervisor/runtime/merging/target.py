@@ -131,6 +131,15 @@ def release(project: Path, name: str) -> None:
         found.delete()
 
 
+def held(project: Path) -> tuple[str, ...]:
+    """Return the names of what `hold` holds in a project, none if it is gone. Blocks."""
+    try:
+        references = open_repository(project).references
+    except ChaperonError:
+        return ()
+    return tuple(name.removeprefix(HELD) for name in references if name.startswith(HELD))
+
+
 def holds(project: Path, target: str, commit: str) -> bool:
     """Whether a commit is in the history of a branch. Blocks."""
     repo = open_repository(project)
