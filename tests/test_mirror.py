@@ -29,6 +29,7 @@ WITHOUT = {
     "supervisor/protocol/events.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/merges.py": "types; tests/supervisor/runtime/merging/test_merge_queue.py",
     "supervisor/runtime/api/merges.py": "tests/supervisor/cli/commands/test_merge.py asks every route",
+    "supervisor/runtime/daemon/repository_hooks.py": "tests/supervisor/runtime/daemon/test_hooks.py",
     "supervisor/runtime/processes/contained.py": "tests/supervisor/runtime/merging/test_verification.py runs programs of every kind by it",
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",
     "supervisor/runtime/merging/scratch.py": "tests/supervisor/runtime/merging/test_merge_queue.py checks merged files in one",

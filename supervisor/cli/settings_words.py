@@ -12,6 +12,7 @@ WORDS = {
     "permission": ("permission", "permissions"),
     "plugin": ("plugin", "plugins"),
     "definition": ("skill or subagent with programs", "skills or subagents with programs"),
+    "script": ("script of its hooks", "scripts of its hooks"),
     "unread": ("file that was not understood", "files that were not understood"),
 }
 """Names of the kinds of settings, singular and plural."""

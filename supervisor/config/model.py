@@ -443,19 +443,19 @@ class TasksSection(Section):
     """Stored tasks (`chaperon task`), which agents claim one after the other."""
 
 
-NEVER_RUN = frozenset({"pre-merge", "post-merge", "on-conflict", "on-discovery"})
-"""Keys of hooks for what never happens here."""
-
-
 class HooksSection(Section):
     """Scripts of yours for when something happens.
 
     They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as
-    variables; a failure is logged and changes nothing. A relative path is below the configuration file's directory.
+    variables, each also with CHAPERON_ and AXIOM_ before its name. `pre-start` and `pre-merge` veto by an exit code
+    other than 0; any other failure is logged and changes nothing. A relative path is below the configuration file's
+    directory. Scripts of the same names in `.chaperon/hooks/` of a repository run after these, in its main checkout,
+    once a person trusts them (`chaperon trust`).
     """
 
     pre_start: FilePath | None = Field(default=None, alias="pre-start")
-    """Before an agent is launched, which waits for it. TASK_ID, AGENT, WORKSPACE."""
+    """Before an agent is launched, which waits for it. TASK_ID, AGENT, WORKSPACE, REPOSITORY (the main checkout),
+    BRANCH."""
     post_complete: FilePath | None = Field(default=None, alias="post-complete")
     """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`),
     DURATION in seconds."""
@@ -466,29 +466,26 @@ class HooksSection(Section):
     """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (its main
     field), WHY, DEADLINE in seconds."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
-    """After an incident. ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""
+    """After an incident that is an error: not after words to an agent and limits that tighten, which are routine.
+    ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
-    """Never runs, which the daemon says at its start: chaperon merges no branch. Run it where you merge."""
+    """Before a merge, which waits for it, and is not made if it fails or takes too long. TASK_ID, AGENT, BRANCH, TARGET,
+    REPOSITORY."""
     post_merge: FilePath | None = Field(default=None, alias="post-merge")
-    """Never runs, as `pre-merge`."""
+    """After a merge. Those of `pre-merge`, and COMMIT_HASH."""
     on_conflict: FilePath | None = Field(default=None, alias="on-conflict")
-    """Never runs, as `pre-merge`."""
+    """If the two sides of a merge disagree. Those of `pre-merge`, and FILES (one a line), LEVEL."""
     on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
-    """Never runs, which the daemon says at its start: agents have no way to report discoveries to one another."""
+    """If an agent notes a fact for others. TASK_ID, AGENT, WORKSPACE, BRANCH, DISCOVERY_ID, SCOPE, CONTENT."""
+    repositories: bool = True
+    """Whether scripts of repositories run, if a person trusts them."""
     timeout: Seconds = 30
     """How long a script may take, in seconds, before it is ended; at the daemon's end also how long those that are
     due may take together."""
 
     def programs(self) -> dict[str, str]:
         """The scripts that run, by the key that names them."""
-        return {key: path for key, path in self._named().items() if key not in NEVER_RUN}
-
-    def never_run(self) -> tuple[str, ...]:
-        """The keys that are set and name what never happens here."""
-        return tuple(key for key in self._named() if key in NEVER_RUN)
-
-    def _named(self) -> dict[str, str]:
-        """The scripts that are set, by their keys: each key of the section that names one has an alias."""
+        # Each key of the section that names a script has an alias.
         fields = ((field.alias, getattr(self, name)) for name, field in type(self).model_fields.items())
         return {alias: path for alias, path in fields if alias is not None and path is not None}
 

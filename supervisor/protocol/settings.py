@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-BroughtKind = Literal["hook", "server", "variable", "helper", "permission", "plugin", "definition", "unread"]
-"""Kinds of settings. `definition` is a skill, command or subagent with hooks or servers of its own; `unread` a file
+BroughtKind = Literal["hook", "server", "variable", "helper", "permission", "plugin", "definition", "script", "unread"]
+"""Kinds of settings. `definition` is a skill, command or subagent with hooks or servers of its own; `script` a hook of
+chaperon's own in the repository; `unread` a file
 that could not be read."""
 
 

@@ -118,9 +118,6 @@ def _programs(config: Config) -> Iterator[PreflightProblem]:
     for key, path in named.items():
         if why := _not_a_program(path):
             yield PreflightProblem(f"{key}: {path} {why}, so it will not run.", "Mend the path, or the file.")
-    for key in config.hooks.never_run():
-        says = f"hooks.{key} never runs: chaperon merges no branches and knows of no discoveries."
-        yield PreflightProblem(says, "Run it where you merge.", harmless=True)
 
 
 def _not_a_program(path: str) -> str:

@@ -56,6 +56,7 @@ from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.hooks import HookRunner
+from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.descriptors import allowed, raised
 from supervisor.runtime.exporters import make_exporters
@@ -104,6 +105,7 @@ LAST_SNAPSHOT_SECONDS = 5.0
 
 def complete_work(daemon: Daemon) -> WorkCompletion:
     """Return the completion of a daemon's stored tasks: by the configured checks and merges."""
+    daemon.merging.before_merge = daemon.hooks.before_merge
     daemon.merging.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
     parts = daemon.board, daemon.happened, daemon.stamp, daemon.fault, daemon.verifier, daemon.merging
     return WorkCompletion(*parts)
@@ -268,6 +270,9 @@ def _make_daemon(
     usual = config.agent.permission_mode, config.resources.limits()
     noted = settings_from(DiscoverySettings, config.discoveries.model_dump())
     defaults = Defaults(*usual, where.mode, where.base, every, noted, kept_out)
+    trusted = board.trusts.trusted
+    copies = setup.places.state / "hooks"
+    repositories = RepositoryHooks(copies, trusted) if config.hooks.repositories else None
     return Daemon(
         board,
         opened.journal,
@@ -280,7 +285,7 @@ def _make_daemon(
         defaults,
         opened.metrics,
         channels(config),
-        HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries),
+        HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries, repositories),
         merge_rules(config, setup.places, setup.environ),
     )
 

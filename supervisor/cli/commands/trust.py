@@ -1,7 +1,7 @@
 """The command to examine a repository's settings, and the question of `run` about them."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,9 @@ def trust(directory: Path, accept: bool, revoke: bool, as_json: bool) -> None:
 
     def look(daemon: Client) -> None:
         shown: Shown = daemon.get("/v1/trust", directory=where)
-        digest = shown["digest"] if accept else ""
-        if revoke or digest:
-            shown = daemon.post("/v1/trust", {"directory": where, "digest": digest, "granted": accept})
+        digests = _digests(shown) if accept else {"digest": "", "hooks_digest": ""}
+        if revoke or any(digests.values()):
+            shown = daemon.post("/v1/trust", {"directory": where, "granted": accept, **digests})
         if as_json:
             terminal.echo_json(shown)
         else:
@@ -88,19 +88,19 @@ def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | N
         shown: Shown = daemon.get("/v1/trust", directory=directory)
     except RefusedError:
         return True  # the submission is refused for the same reason, and says it better
-    said = shown["said"]
-    if not shown["digest"] or (said and said["granted"]):
+    open_ = [name for name in ("", "hooks_") if shown[f"{name}digest"] and not _granted(shown[f"{name}said"])]
+    if not open_:
         return True
-    if said is None and sys.stdin.isatty() and sys.stderr.isatty():
+    if any(shown[f"{name}said"] is None for name in open_) and sys.stdin.isatty() and sys.stderr.isatty():
         terminal.echo("\n".join(told(shown)), err=True)
         terminal.ask("Let this count for agents here? [y/N]: ")
         if wait is not None and wait(sys.stdin.fileno(), None):
             terminal.echo(err=True)
             return False
         granted = sys.stdin.readline().strip().lower() in ("y", "yes")
-        daemon.post("/v1/trust", {"directory": directory, "digest": shown["digest"], "granted": granted})
+        daemon.post("/v1/trust", {"directory": directory, "granted": granted, **_digests(shown)})
         return True
-    off = [thing for thing in shown["things"] if not thing["counts"]]
+    off = [thing for thing in (*shown["things"], *shown["hooks"]) if not thing["counts"]]
     terminal.echo(
         f"chaperon: {summed(off)} of this repository's settings {'are' if len(off) > 1 else 'is'} off for agents. "
         f"To look, and to let count: chaperon trust {directory}",
@@ -109,9 +109,19 @@ def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | N
     return True
 
 
+def _digests(shown: Shown) -> dict[str, str]:
+    return {"digest": shown["digest"], "hooks_digest": shown["hooks_digest"]}
+
+
+def _granted(said: Mapping[str, Any] | None) -> bool:
+    return said is not None and bool(said["granted"])
+
+
 def told(shown: Shown) -> Iterator[str]:
     """Yield the settings of a repository in sentences for a person."""
-    things = shown["things"]
+    things = [*shown["things"], *shown["hooks"]]
+    if shown["hooks_problem"]:
+        yield f"None of its hooks can run: {clean(shown['hooks_problem'])}."
     if not things:
         yield f"The settings of {clean(shown['repository'])} bring nothing that the CLI would run or that would steer it."
         return
@@ -126,8 +136,8 @@ def told(shown: Shown) -> Iterator[str]:
             f"The project's settings are left out as a whole, and its CLAUDE.md, skills and subagents with them: "
             f"{clean(shown['left_out'], 300)}."
         )
-    said = shown["said"]
+    said = shown["said"] or shown["hooks_said"]
     if said is not None:
         yield f"{clean(said['by'])} said that {'it may count' if said['granted'] else 'it stays off'}."
-    elif shown["digest"]:
+    elif shown["digest"] or shown["hooks_digest"]:
         yield "Nobody has said whether it may count, so it is off: chaperon trust --accept."

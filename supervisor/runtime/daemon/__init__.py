@@ -1,16 +1,17 @@
 """The daemon, and the runner that performs what the core of one agent commands.
 
-aftermath     the remains of a stopped agent
-daemon        the daemon: every event goes through it once, and all that people ask of agents
-exposition    the metrics as text, with values from files
-hooks         the user's scripts for what happens, run beside all that the agents do, one after the other
-metric_table  the names of all metrics
-metrics       the daemon's counters, as Prometheus reads them
-orders        the consequences of people's standing orders for one agent, and for tasks that are being taken
-outcomes      waits for the outcome of a request, by the request's id
-runner        the runner of one agent
-submission    the submission of a task, and the check whether it can be taken
-summary_json  summaries of agents as JSON
-timers        named timers: `fire` is called with the name once the time has come, unless it was started again or
-              stopped
+aftermath         the remains of a stopped agent
+daemon            the daemon: every event goes through it once, and all that people ask of agents
+exposition        the metrics as text, with values from files
+hooks             the scripts for what happens, run beside all that the agents do, one after the other
+metric_table      the names of all metrics
+metrics           the daemon's counters, as Prometheus reads them
+orders            the consequences of people's standing orders for one agent, and for tasks that are being taken
+outcomes          waits for the outcome of a request, by the request's id
+repository_hooks  hooks of a repository
+runner            the runner of one agent
+submission        the submission of a task, and the check whether it can be taken
+summary_json      summaries of agents as JSON
+timers            named timers: `fire` is called with the name once the time has come, unless it was started again or
+                  stopped
 """

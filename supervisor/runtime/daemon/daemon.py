@@ -47,7 +47,7 @@ from supervisor.runtime.checkpointing.milestones import after_task
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
-from supervisor.runtime.daemon.hooks import HookRunner
+from supervisor.runtime.daemon.hooks import HookRunner, VetoError
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
@@ -202,7 +202,7 @@ class Daemon:
             case events.ApprovalGiven() | events.ReviewMade():
                 self.notifications.withdraw(_id_of_waiting(event))
         self.outcomes.saw(seq, event)
-        self.hooks.saw(event)
+        self.hooks.saw(event, seq)
         for watcher in self.watchers:
             watcher(event)
         return seq
@@ -327,9 +327,14 @@ class Daemon:
             self.refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
         self._defaults.refuse_off_limits(workspace)
         task = wanted.task(claim.task if claim else f"t-{uuid4().hex[:8]}", workspace, self._defaults)
-        await self.hooks.before_start(name, task.id, workspace)
-        await self._make_room(name)
         project = str(await anyio.to_thread.run_sync(project_of, Path(workspace)))
+        try:
+            await self.hooks.before_start(name, task.id, workspace, project)
+        except VetoError:
+            if made is not None:
+                await self.worktrees.close(workspace)
+            raise
+        await self._make_room(name)
         self.refuse_tasks_for_now()  # so did these
         refuse_stopped(self.board.orders, since, project)
         session_id = task.resume_session or str(uuid4())

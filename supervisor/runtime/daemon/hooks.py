@@ -1,27 +1,47 @@
-"""The user's scripts for what happens, run beside all that the agents do, one after the other.
+"""The scripts for what happens, run beside all that the agents do, one after the other.
 
 | hook | runs | with |
 | --- | --- | --- |
-| `pre-start` | before an agent is launched, which waits for it | TASK_ID, AGENT, WORKSPACE |
-| `post-complete` | after an agent has ended, whichever way | and STATUS, DURATION in seconds, BRANCH |
-| `on-pause` | after an agent was paused | and REASON, RUNNING_TASKS: the ids of all that are at work |
-| `on-approval` | when an action waits for a person | and REQUEST, TOOL, ACTION, WHY, DEADLINE in seconds |
-| `on-error` | after an incident | ERROR_TYPE, MESSAGE, and, if it is an agent's, its TASK_ID, AGENT, WORKSPACE |
+| `pre-start` | before an agent is launched, which waits for it; may veto | TASK_ID, AGENT, WORKSPACE, REPOSITORY, BRANCH |
+| `post-complete` | after an agent has ended, whichever way | and STATUS, DURATION in seconds |
+| `pre-merge` | before a merge, which waits for it; may veto | TASK_ID, AGENT, BRANCH, TARGET, REPOSITORY |
+| `post-merge` | after a merge | and COMMIT_HASH |
+| `on-conflict` | if two sides of a merge disagree | the same as before it, and FILES, LEVEL |
+| `on-discovery` | if an agent notes a fact for others | DISCOVERY_ID, SCOPE, CONTENT, and those of the agent |
+| `on-pause` | after an agent was paused | REASON, RUNNING_TASKS: the ids of all at work, and those of the agent |
+| `on-approval` | if an action waits for a person | REQUEST, TOOL, ACTION, WHY, DEADLINE in seconds, and those of the agent |
+| `on-error` | after an incident that is an error | ERROR_TYPE, MESSAGE, and, if it is an agent's, those of the agent |
 
-A failure of one is logged and changes nothing else. The facts come as environment variables.
+Each fact comes as an environment variable, under its name and with CHAPERON_ and AXIOM_ before it. A hook that vetoes
+ends with an exit code other than 0. Any other failure is logged and changes nothing else; `pre-merge` must also end in
+time, for a merge can wait. The configuration's script runs first, then that of the repository, if a person trusts it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
+from checkpoints.workspace import repository
+from interventions.words import InterventionKind
+from monitors.contract.errors import ChaperonError
+from monitors.contract.words import Severity
 from supervisor.core.fold.history import subject_of
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.events import AnyEvent, ApprovalAsked, FaultSeen, IncidentOpened, StateChanged
+from supervisor.protocol.events import (
+    AnyEvent,
+    ApprovalAsked,
+    DiscoveryNoted,
+    FaultSeen,
+    IncidentOpened,
+    StateChanged,
+)
+from supervisor.protocol.merges import Merge, MergeChanged, MergePhase
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.log import log
-from supervisor.runtime.processes.user_program import ProgramError, run_program
+from supervisor.runtime.processes.user_program import ProgramEndedError, ProgramError, run_program
 
 MOST_WAITING = 100
 """Events whose hooks wait at once; the rest is passed over. Of a storm, a person needs one notice."""
@@ -29,6 +49,18 @@ MOST_WAITING = 100
 
 MOST_CHARACTERS = 4_000
 """Of one fact: what a person reads. The kernel takes 128 KiB."""
+
+PREFIXES = ("", "CHAPERON_", "AXIOM_")
+"""Put before the name of each fact."""
+
+ROUTINE = frozenset(
+    {InterventionKind.SOFT_CORRECTION, InterventionKind.CONTEXT_REINFORCEMENT, InterventionKind.RESOURCE_THROTTLING}
+)
+"""Incidents that are answers of everyday work and no errors."""
+
+
+class VetoError(ChaperonError):
+    """A hook has vetoed what was about to be done."""
 
 
 class HookRunner:
@@ -39,6 +71,7 @@ class HookRunner:
         seconds: How long one may take.
         environment: What each gets beside the facts.
         agents: Tells of all agents.
+        repositories: Finds the hooks of repositories; None if none of them run.
     """
 
     def __init__(
@@ -47,11 +80,13 @@ class HookRunner:
         seconds: float,
         environment: Mapping[str, str],
         agents: Callable[[], list[Summary]],
+        repositories: RepositoryHooks | None = None,
     ) -> None:
         self._programs = programs
         self._seconds = seconds
         self._environment = environment
         self._agents = agents
+        self._repositories = repositories
         self._put, self._take = anyio.create_memory_object_stream[tuple[str, dict[str, str]]](MOST_WAITING)
 
     async def run(self) -> None:
@@ -64,48 +99,112 @@ class HookRunner:
         """Take nothing more."""
         self._put.close()
 
-    async def before_start(self, agent: str, task: str, workspace: str) -> None:
-        """Run `pre-start` and wait for its end."""
-        if "pre-start" in self._programs:
-            await self._run("pre-start", {"TASK_ID": task, "AGENT": agent, "WORKSPACE": workspace})
+    async def before_start(self, agent: str, task: str, workspace: str, project: str = "") -> None:
+        """Run `pre-start` and wait for its end.
 
-    def saw(self, event: AnyEvent) -> None:
+        Raises:
+            VetoError: It ended with an exit code other than 0.
+        """
+        facts = {"TASK_ID": task, "AGENT": agent, "WORKSPACE": workspace, "REPOSITORY": project}
+        veto = await self._run("pre-start", facts)
+        if isinstance(veto, ProgramEndedError):
+            raise VetoError(f"{veto.what} It vetoes the start; no agent was started.", way_out="Mend what it names.")
+
+    async def before_merge(self, merge: Merge) -> str:
+        """Run `pre-merge` and wait for its end; returns why the merge may not be, empty if it may."""
+        veto = await self._run("pre-merge", _of_merge(merge))
+        return f"vetoed: {veto.what}" if veto is not None else ""
+
+    def saw(self, event: AnyEvent, seq: int = 0) -> None:
         """Have the hooks run that the event asks for; it is in the journal, and need not be folded in yet."""
+        for hook, facts in self._due(event, seq):
+            try:
+                self._put.send_nowait((hook, facts))
+            except (anyio.WouldBlock, anyio.ClosedResourceError):
+                log.warning("the hook %s was passed over: %d wait, or the daemon ends", hook, MOST_WAITING)
+
+    def _due(self, event: AnyEvent, seq: int) -> Iterator[tuple[str, dict[str, str]]]:
         match event:
             case StateChanged(after=AgentState.PAUSED, why=why):
                 working = [one.task.id for one in self._agents() if not one.state.ended]
-                self._soon("on-pause", event.agent, REASON=why, RUNNING_TASKS=" ".join(working))
+                yield "on-pause", {**self._of_agent(event.agent), "REASON": why, "RUNNING_TASKS": " ".join(working)}
             case StateChanged(after=after) if after.ended:
-                self._soon("post-complete", event.agent, STATUS=str(after), ended_at=event.at)
+                known = self._known(event.agent)
+                took = {} if known is None else {"DURATION": f"{max(0.0, event.at - known.started_at):.0f}"}
+                yield "post-complete", {**self._of_agent(event.agent), "STATUS": str(after), **took}
             case ApprovalAsked(action=action):
                 until = f"{event.deadline_seconds:g}"
                 about = {"TOOL": action.tool, "ACTION": subject_of(action), "WHY": event.why, "DEADLINE": until}
-                self._soon("on-approval", event.agent, None, REQUEST=event.request_id, **about)
+                yield "on-approval", {**self._of_agent(event.agent), "REQUEST": event.request_id, **about}
             case IncidentOpened(incident=incident) | FaultSeen(incident=incident):
-                self._soon("on-error", event.agent, ERROR_TYPE=incident.type, MESSAGE=incident.summary)
+                if incident.type not in ROUTINE and incident.severity is not Severity.LOW:
+                    about = {"ERROR_TYPE": incident.type, "MESSAGE": incident.summary}
+                    yield "on-error", {**self._of_agent(event.agent), **about}
+            case MergeChanged(merge=merge) if merge.phase is MergePhase.MERGED:
+                yield "post-merge", {**_of_merge(merge), "COMMIT_HASH": merge.merged}
+            case MergeChanged(merge=merge) if merge.phase is MergePhase.PARKED and merge.conflicts:
+                files = "\n".join(one.path for one in merge.conflicts)
+                yield "on-conflict", {**_of_merge(merge), "FILES": files, "LEVEL": str(merge.level)}
+            case DiscoveryNoted():
+                about = {"DISCOVERY_ID": f"d{seq}", "SCOPE": str(event.scope), "CONTENT": event.text}
+                yield "on-discovery", {**self._of_agent(event.agent), **about}
             case _:
                 pass
 
-    def _soon(self, hook: str, agent: str, ended_at: float | None = None, **facts: str) -> None:
-        if hook not in self._programs:
-            return
-        known = next((one for one in self._agents() if one.agent == agent), None)
-        if known is not None:
-            facts |= {"TASK_ID": known.task.id, "AGENT": agent, "WORKSPACE": known.workspace, "BRANCH": known.branch}
-            if ended_at is not None:
-                facts["DURATION"] = f"{max(0.0, ended_at - known.started_at):.0f}"
-        try:
-            self._put.send_nowait((hook, facts))
-        except (anyio.WouldBlock, anyio.ClosedResourceError):
-            log.warning("the hook %s was passed over: %d wait, or the daemon ends", hook, MOST_WAITING)
+    def _known(self, agent: str) -> Summary | None:
+        return next((one for one in self._agents() if one.agent == agent), None) if agent else None
 
-    async def _run(self, hook: str, facts: Mapping[str, str]) -> None:
-        program = self._programs[hook]
-        environment = {**self._environment, **{name: _plain(value) for name, value in facts.items()}}
-        try:
-            await run_program(f"hook {hook}", program, str(Path(program).parent), environment, self._seconds)
-        except ProgramError as error:
-            log.warning("%s", error)
+    def _of_agent(self, agent: str) -> dict[str, str]:
+        known = self._known(agent)
+        if known is None:
+            return {}
+        return {
+            "TASK_ID": known.task.id,
+            "AGENT": agent,
+            "WORKSPACE": known.workspace,
+            "REPOSITORY": known.project,
+            "BRANCH": known.branch,
+        }
+
+    async def _run(self, hook: str, facts: dict[str, str]) -> ProgramError | None:
+        """Run the scripts of a hook; returns the failure of the last one that failed, after which none runs."""
+        programs = [(self._programs[hook], "")] if hook in self._programs else []
+        project = facts.get("REPOSITORY", "")
+        if self._repositories is not None and project:
+            try:
+                found = await anyio.to_thread.run_sync(self._repositories.program, project, hook)
+            except OSError as error:
+                log.warning("the hook %s of %s could not be made ready: %s", hook, project, error)
+                found = ""
+            programs += [(found, project)] if found else []
+        if not programs:
+            return None
+        if not facts.get("BRANCH") and facts.get("WORKSPACE"):
+            facts["BRANCH"] = await anyio.to_thread.run_sync(_branch_of, Path(facts["WORKSPACE"]))
+        plain = {f"{prefix}{name}": _plain(value) for name, value in facts.items() for prefix in PREFIXES}
+        for program, folder in programs:
+            where = folder or str(Path(program).parent)
+            try:
+                await run_program(f"hook {hook}", program, where, {**self._environment, **plain}, self._seconds)
+            except ProgramError as error:
+                log.warning("%s", error)
+                return error
+        return None
+
+
+def _of_merge(merge: Merge) -> dict[str, str]:
+    return {
+        "TASK_ID": merge.task,
+        "AGENT": merge.id,
+        "BRANCH": merge.branch,
+        "TARGET": merge.target,
+        "REPOSITORY": merge.project,
+    }
+
+
+def _branch_of(workspace: Path) -> str:
+    """Return the branch of a worktree; empty if there is none."""
+    return repository.look(repository.find(workspace)).branch.removeprefix("refs/heads/")
 
 
 def _plain(value: str) -> str:

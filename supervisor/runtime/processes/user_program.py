@@ -17,6 +17,10 @@ class ProgramError(ChaperonError):
     """A program of the user's could not be run, failed, or took too long."""
 
 
+class ProgramEndedError(ProgramError):
+    """It ran to its end, and ended with an exit code other than 0."""
+
+
 async def run_program(called: str, program: str, folder: str, environment: Mapping[str, str], seconds: float) -> None:
     """Run a program in a folder to its end. Whatever happens, nothing of it runs on.
 
@@ -50,7 +54,8 @@ async def run_program(called: str, program: str, folder: str, environment: Mappi
         how = f"was ended by signal {-done.code} ({signal.Signals(-done.code).name})"
         raise _failure(called, program, how, done.output)
     if done.code > 0:
-        raise _failure(called, program, f"ended with exit code {done.code}", done.output)
+        failure = _failure(called, program, f"ended with exit code {done.code}", done.output)
+        raise ProgramEndedError(failure.what)
 
 
 def _failure(called: str, program: str, how: str, said: bytes) -> ProgramError:

@@ -2,17 +2,23 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from supervisor.config.model import Config
+from monitors.contract.words import Severity
+from supervisor.config.model import Config, HooksSection
 from supervisor.protocol import events
-from supervisor.protocol.words import AgentState
+from supervisor.protocol.merges import MergePhase
+from supervisor.protocol.words import AgentState, DiscoveryScope
 from supervisor.runtime.assembly.review_settings import protected_paths
-from supervisor.runtime.daemon import hooks
+from supervisor.runtime.daemon import hooks, repository_hooks
+from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
+from tests.supervisor.runtime.merging.test_git_merge import git
+from tests.supervisor.runtime.merging.test_merge_queue import WORKS
 
 WAITS = "begin()\nwhile True:\n    hear()"
 
@@ -62,8 +68,8 @@ async def test_a_pause_and_an_incident_are_told_with_what_they_are_about(
     assert failed.read_text().splitlines()[0] == " torn_journal It was torn?."
 
 
-@pytest.mark.parametrize("text", ["exit 3", "sleep 300"])
-async def test_one_that_fails_or_hangs_is_logged_and_changes_nothing(
+@pytest.mark.parametrize("text", ["kill -9 $$", "sleep 300"])
+async def test_one_that_is_ended_or_hangs_is_logged_and_changes_nothing(
     base: Base, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     caplog.set_level(logging.WARNING, "chaperon")
@@ -112,11 +118,133 @@ def test_the_programs_that_the_daemon_runs_are_out_of_agents_reach(base: Base) -
     assert {"/opt/told.sh", "/opt/set-up"} <= set(kept)
 
 
-def test_what_names_something_that_never_happens_is_known_to_the_daemon_and_run_by_nothing() -> None:
-    wanted = Config.model_validate(
-        {"hooks": {"pre-merge": "/a.sh", "on-discovery": "/b.sh", "on-error": "/c.sh"}}
-    ).hooks
-    assert (wanted.never_run(), wanted.programs()) == (("pre-merge", "on-discovery"), {"on-error": "/c.sh"})
-    every = {name for name in type(wanted).model_fields if name != "timeout"}
-    full = Config.model_validate({"hooks": {name.replace("_", "-"): "/x.sh" for name in every}}).hooks
-    assert {*full.never_run(), *full.programs()} == {name.replace("_", "-") for name in every}
+def test_each_key_that_names_a_script_is_a_hook_that_runs() -> None:
+    names = {name.replace("_", "-") for name in HooksSection.model_fields if name not in ("timeout", "repositories")}
+    assert len(names) == 9
+    full = Config.model_validate({"hooks": dict.fromkeys(names, "/x.sh")}).hooks
+    assert set(full.programs()) == names
+
+
+async def test_a_hook_before_the_start_can_veto_it_and_nothing_is_left(base: Base) -> None:
+    hook(base, "pre-start", "echo not today; exit 3")
+    committed(base)
+    async with served(base) as (daemon, client):
+        wanted = {"prompt": "go", "repository": str(base.repo), "name": "a1", "workspace": "new"}
+        refused = await client.post("/v1/agents", json=wanted)
+        assert refused.status_code >= 400
+        assert "not today" in refused.json()["what"]
+        assert daemon.board.summaries() == []
+        assert await daemon.worktrees.all() == []
+
+
+def committed(base: Base) -> None:
+    """A first commit on main, and workspaces of this test's own."""
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    git(base.repo, "checkout", "-qb", "main")
+    (base.repo / "file.txt").write_text("first\n")
+    git(base.repo, "add", "-A")
+    git(base.repo, "commit", "-qm", "first")
+
+
+async def works(base: Base, daemon: Daemon, agent: str, text: str) -> None:
+    base.cli(WORKS.format(program=f'open("file.txt", "w").write("{text}")'))
+    await daemon.submit(base.submission(name=agent, workspace="new"), by="ann")
+    await ended(daemon, agent)
+
+
+async def test_merges_have_hooks_and_the_one_before_can_veto(base: Base) -> None:
+    about = "$TASK_ID $CHAPERON_AGENT $AXIOM_BRANCH $TARGET"
+    veto = base.root / "veto"
+    before = hook(base, "pre-merge", f'echo "{about}" > $SAID; test ! -e {veto} || {{ echo a freeze; exit 1; }}')
+    after = hook(base, "post-merge", f'echo "{about} $COMMIT_HASH" > $SAID.new; mv $SAID.new $SAID')
+    conflict = hook(base, "on-conflict", f'echo "{about} $FILES $LEVEL" > $SAID.new; mv $SAID.new $SAID')
+    committed(base)
+    async with served(base) as (daemon, _):
+        await works(base, daemon, "a1", "one")
+        await works(base, daemon, "a2", "two")
+        task = {agent: daemon.board.summary(agent).task.id for agent in ("a1", "a2")}
+        veto.touch()
+        held = await daemon.merging.carry_out("a1", "ann")
+        assert (held.phase, "a freeze" in held.why) == (MergePhase.PARKED, True)
+        veto.unlink()
+        merged = await daemon.merging.carry_out("a1", "ann")
+        await until(after.exists)
+        assert (await daemon.merging.carry_out("a2", "ann")).phase is MergePhase.PARKED
+        await until(conflict.exists)
+    assert after.read_text().split() == [task["a1"], "a1", "chaperon/a1", "main", merged.merged]
+    assert before.read_text().split() == [task["a2"], "a2", "chaperon/a2", "main"]
+    assert conflict.read_text().split() == [task["a2"], "a2", "chaperon/a2", "main", "file.txt", "textual"]
+
+
+async def test_a_discovery_has_a_hook_and_the_branch_is_known_in_place_too(base: Base) -> None:
+    found = hook(base, "on-discovery", 'echo "$DISCOVERY_ID $SCOPE $CONTENT $BRANCH" > $SAID.new; mv $SAID.new $SAID')
+    committed(base)
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="ann")
+        seq = daemon.happened(events.DiscoveryNoted(**daemon.stamp("a1"), scope=DiscoveryScope.REPOSITORY, text="it"))
+        await until(found.exists)
+    assert found.read_text().split() == [f"d{seq}", "repository", "it", "main"]
+
+
+async def test_routine_answers_are_no_errors(base: Base) -> None:
+    said = hook(base, "on-error", 'echo "$ERROR_TYPE" >> $SAID')
+    async with run_daemon(base.setup()) as daemon:
+        for type_, severity in (("soft_correction", Severity.HIGH), ("x", Severity.LOW), ("real", Severity.MEDIUM)):
+            daemon.fault("", type_, "It happened.", severity)
+    assert said.read_text() == "real\n"
+
+
+async def test_scripts_of_a_repository_run_once_a_person_trusts_their_content_and_only_that_content(base: Base) -> None:
+    committed(base)
+    folder, said = base.repo / ".chaperon/hooks", base.root / "said"
+    folder.mkdir(parents=True)
+    (folder / "post-complete.sh").write_text(f'#!/bin/sh\n. "$(dirname "$0")/shared"\nsay "$AGENT $(pwd)" >> {said}\n')
+    (folder / "shared").write_text("say() { echo said $1; }\n")
+    async with served(base) as (daemon, client):
+
+        async def trusted() -> dict[str, Any]:
+            shown: dict[str, Any] = (await client.get("/v1/trust", params={"directory": str(base.repo)})).json()
+            body = {"directory": str(base.repo), "digest": "", "granted": True, "hooks_digest": shown["hooks_digest"]}
+            answer = await client.post("/v1/trust", json=body)
+            assert answer.status_code == 200, answer.text
+            return dict(answer.json())
+
+        async def run(name: str) -> None:
+            await daemon.submit(base.submission(name=name), by="ann")
+            await ended(daemon, name)
+            await daemon.hooks._run("post-complete", {"REPOSITORY": str(base.repo), "AGENT": f"{name}-again"})
+
+        await run("a1")
+        assert not said.exists()
+        assert [thing["counts"] for thing in (await trusted())["hooks"]] == [True, True]
+        await run("a2")
+        assert said.read_text().splitlines()[-1] == f"said a2-again {base.repo}"
+        (folder / "shared").write_text("say() { echo evil; }\n")
+        await run("a3")
+        assert "evil" not in said.read_text()
+        await client.post("/v1/trust", json={"directory": str(base.repo), "digest": "", "granted": False})
+        (folder / "shared").write_text("say() { echo said $1; }\n")
+        lines = said.read_text()
+        await run("a4")
+        assert said.read_text() == lines
+
+
+@pytest.mark.parametrize("spoil", ["a link", "too large", "too many", "a folder"])
+def test_scripts_that_cannot_be_looked_at_whole_are_none(tmp_path: Path, spoil: str) -> None:
+    folder = tmp_path / ".chaperon/hooks"
+    folder.mkdir(parents=True)
+    (folder / "pre-merge").write_text("#!/bin/sh\n")
+    assert repository_hooks.look_at_hooks(tmp_path).digest.startswith("hooks:")
+    match spoil:
+        case "a link":
+            (folder / "more").symlink_to("/etc/passwd")
+        case "too large":
+            (folder / "more").write_bytes(bytes(repository_hooks.MOST_BYTES))
+        case "too many":
+            for number in range(repository_hooks.MOST_FILES):
+                (folder / f"more{number}").touch()
+        case _:
+            (folder / "more").mkdir()
+    found = repository_hooks.look_at_hooks(tmp_path)
+    assert (found.digest, bool(found.problem)) == ("", True)
