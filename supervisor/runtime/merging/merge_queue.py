@@ -16,6 +16,7 @@ import anyio.to_thread
 import pygit2
 from anyio.abc import TaskGroup
 
+from checkpoints.workspace import repository
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.tasks import Limits
 from monitors.contract.wording import counted
@@ -161,7 +162,10 @@ class MergeQueue:
         """
         wanted = self._wanted(name, into)
         known = self._board.merges.get(wanted.id)
+        if known is not None and known.phase is MergePhase.MERGED and known.target == wanted.target:
+            return known
         if known is None or not known.phase.under_way:
+            await self._do(make_merge, _sides(wanted, self.rules.merge.method), write=False)  # refused, not parked
             why = f"{by} asked for it"
             await self._step(replace(wanted, phase=MergePhase.QUEUED, why=why, by=by, check=None, merged=""))
         self.go_on()
@@ -453,7 +457,7 @@ class MergeQueue:
         """
         known = self._summary(name)
         merge = self._board.merges.get(known.agent)
-        if merge is not None and merge.phase is not MergePhase.MERGED and into in ("", merge.target):
+        if merge is not None and into in ("", merge.target):
             return merge
         if merge is not None and merge.phase.under_way:
             raise UsageError(f"{known.agent} is being merged into {merge.target}; nothing else was begun.")
@@ -463,6 +467,8 @@ class MergeQueue:
                 f"{known.agent} worked in {known.workspace} itself and has no branch of its own; there is nothing to merge.",
                 way_out="Start agents with --workspace new.",
             )
+        if target == known.branch:
+            raise UsageError(f"{target} is the branch of {known.agent} itself; nothing was merged.")
         if not known.project or not target:
             raise UsageError(
                 f"It is not known into which branch the work of {known.agent} belongs; nothing was merged.",
@@ -556,9 +562,12 @@ def uncommitted(workspace: Path, branch: str) -> int:
     """Count the paths of an agent's workspace that are not committed; 0 if it is gone. Blocks."""
     if not branch or not workspace.is_dir():
         return 0
+    opened = repository.open_worktree(workspace)  # whatever an agent wrote into its core.worktree
+    if opened is None:
+        return 0
     try:
-        status = open_repository(workspace).status()
-    except (ChaperonError, pygit2.GitError):
+        status = opened.status()
+    except pygit2.GitError:
         return 0
     return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in status.values())
 
@@ -579,6 +588,8 @@ def _fits(merge: Merge) -> bool:
 def _tidy(merge: Merge) -> None:
     """Let go of the merged commit, and of the agent's branch if its work is on the target. Blocks."""
     project = Path(merge.project)
+    if merge.branch == merge.target:
+        return
     targets.release(project, targets.HELD + merge.id)
     keep_as = "" if targets.holds(project, merge.target, merge.tip) else targets.KEPT + merge.id
     targets.drop_branch(project, merge.branch, merge.tip, keep_as=keep_as)

@@ -146,6 +146,8 @@ class WorkCompletion:
     # ── the merge ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _merge(self, finished: FinishedRun, merge: Merge, command: str, mode: str, move: MoveTask) -> NextStep:
+        if merge.target == merge.branch:
+            return NextStep(TaskStep.PARK, f"its target is {merge.branch}, which is the branch of its own work")
         if not merge.target:
             return NextStep(TaskStep.PARK, f"it is not known into which branch {merge.branch} belongs")
         loose = await anyio.to_thread.run_sync(uncommitted, Path(finished.workspace), finished.branch)

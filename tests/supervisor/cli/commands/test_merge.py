@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from supervisor.protocol.merges import MergePhase
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 from tests.supervisor.runtime.merging.test_merge_queue import WORKS, git, makes
@@ -34,7 +35,10 @@ async def test_a_merge_is_listed_shown_and_carried_out(base: Base) -> None:
         assert (done["phase"], done["target"]) == ("merged", "main")
         assert (base.repo / "made.txt").read_text() == "made"
         again = await chaperon("merge", "a1", "--yes")
-        assert (again.exit_code, "no branch" in again.output + again.stderr) == (1, True)
+        assert (again.exit_code, "a1 is merged" in again.output) == (0, True)
+        elsewhere = await chaperon("merge", "a1", "--into", "gone", "--yes")
+        assert (elsewhere.exit_code, "There is no branch" in elsewhere.stderr) == (2, True)
+        assert daemon.board.merges.find("a1").phase is MergePhase.MERGED
 
 
 async def test_a_check_that_fails_is_shown_and_the_exit_code_says_so(base: Base) -> None:

@@ -1,20 +1,24 @@
 """Agents' branches on their way into their targets, by a real daemon, real git and real checks."""
 
+import itertools
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from monitors.contract.errors import UsageError
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.merges import ConflictLevel, MergeChanged, MergePhase
+from supervisor.protocol.merges import STEPS, ConflictLevel, MergeChanged, MergePhase
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.merging.git_merge import MergeError
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.live import IDENTITY, git_environment
 
 pytestmark = pytest.mark.timeout(180)
 
 WORKS = """\
+import itertools
 import subprocess
 begin()
 {program}
@@ -154,3 +158,46 @@ async def test_a_conflict_is_explained_and_parks_with_all_kept(base: Base) -> No
     assert conflict.excerpt.splitlines()[:5] == ["<<<<<<< main", "person", "=======", "agent", ">>>>>>> chaperon/a1"]
     assert git(base.repo, "log", "-1", "--format=%s") == "mine"
     assert git(base.repo, "rev-parse", "chaperon/a1")
+
+
+async def test_a_branch_is_never_its_own_target(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        with pytest.raises(UsageError, match="is the branch of a1 itself"):
+            await daemon.merging.carry_out("a1", "ann", "chaperon/a1")
+    assert git(base.repo, "show", "chaperon/a1:made.txt") == "made"
+
+
+async def test_each_step_of_a_merge_is_one_of_the_table(base: Base) -> None:
+    base.config |= {"verify": "test ! -e bad.txt"}
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("bad.txt"))
+        await worked(base, daemon, "a2", makes("good.txt"))
+        for agent in ("a1", "a2", "a2"):
+            await daemon.merging.carry_out(agent, "ann")
+        await daemon.merging.withdraw("a1", "ann")
+    for agent, last in (("a1", MergePhase.WITHDRAWN), ("a2", MergePhase.MERGED)):
+        took = phases(base, agent)
+        assert took[-1] is last
+        assert all(after in STEPS[before] for before, after in itertools.pairwise(took))
+
+
+async def test_a_target_that_moves_during_the_check_has_the_merge_made_anew(base: Base) -> None:
+    moves = f"git -C {base.repo} -c user.name=P -c user.email=p@x commit -q --allow-empty -m meanwhile"
+    base.config |= {"verify": f"test -e {base.root}/moved || {{ touch {base.root}/moved; {moves}; }}"}
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        done = await daemon.merging.carry_out("a1", "ann")
+    assert done.phase is MergePhase.MERGED, done.why
+    assert phases(base).count(MergePhase.VERIFYING) == 2
+    assert git(base.repo, "log", "--format=%s").split() == ["work", "meanwhile", "first"]
+
+
+async def test_a_repository_that_has_vanished_is_told_and_another_ones_merges_go_on(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        base.repo.rename(base.root / "elsewhere")
+        with pytest.raises(MergeError, match="cannot be opened"):
+            await daemon.merging.carry_out("a1", "ann")
+        (base.root / "elsewhere").rename(base.repo)
+        assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
