@@ -34,7 +34,7 @@ ASK = (
 
 
 LAUNCHED = "CHAPERON_AGENT_NONCE"
-"""A variable of each CLI that chaperon launched: its calls are held by a gate of their own, from within a sandbox too."""
+"""A variable of each CLI that chaperon launched: a gate of their own holds its calls, from within a sandbox too."""
 
 
 class AwayError(Exception):
