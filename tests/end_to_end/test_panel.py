@@ -126,6 +126,7 @@ async def test_a_person_keeps_a_checkpoint_breaks_things_reads_the_plan_goes_bac
             await dialog.get_by_role("button", name="Go back").click()
             await expect(page.locator("h1")).not_to_have_text("good")
             assert app.read_text() == "good\n"
+            await page.wait_for_load_state()
             undo = await page.locator("h1").inner_text()
             await page.get_by_role("button", name="Go back to it").click()
             await dialog.get_by_label("to confirm").fill(undo)

@@ -154,7 +154,9 @@ class WorkCompletion:
         if loose:
             if _given_back(finished.task) < self._merging.rules.merge.rounds:
                 return self._rework(finished, work_texts.not_committed(loose, merge.branch), move)
-            return NextStep(TaskStep.PARK, f"its work is not all committed on {merge.branch}: {counted(loose, 'path')} left")
+            return NextStep(
+                TaskStep.PARK, f"its work is not all committed on {merge.branch}: {counted(loose, 'path')} left"
+            )
         if finished.task.state is not TaskState.MERGING:
             move(TaskStep.MERGE, f"{merge.branch} is on its way into {merge.target}")
         done = await self._merging.take(merge, by_itself=mode == "auto")

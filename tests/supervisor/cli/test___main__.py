@@ -34,8 +34,8 @@ def test_every_command_that_prints_data_or_steers_has_it_as_json() -> None:
     context = click.Context(main)
     every = [one for name in COMMANDS for one in commands(name, main.get_command(context, name) or main)]
     without = {name for name, one in every if not any("--json" in option.opts for option in one.params)}
-    assert without <= {"demo", "serve", "panel", "review", "dashboard"}, (
-        "a show, the daemon itself, the panel, and those that print nothing but JSON"
+    assert without <= {"demo", "serve", "review", "dashboard", "panel", "top", "exec"}, (
+        "a show, the daemon itself, the boards, another program, and those that print nothing but JSON"
     )
 
 
