@@ -72,6 +72,7 @@ WITHOUT = {
     "supervisor/protocol/moments.py": "types; tests/supervisor/core/fold/test_checkpoints.py makes and reads them",
     "supervisor/core/decisions/validation.py": "tests/supervisor/core/test_session.py asks what each state refuses",
     "supervisor/core/fold/controller_events.py": "tests/interventions/choice/test_controller.py plays whole runs through it",
+    "supervisor/core/known_discoveries.py": "tests/supervisor/core/test_discoveries.py folds and forgets them",
     "supervisor/core/timers.py": "names; tests/supervisor/core/test_session.py starts and stops each",
     "supervisor/core/fold/rollback.py": "a part of the fold: tests/supervisor/core/fold/test_checkpoints.py",
     "supervisor/cli/commands/discoveries.py": "tests/end_to_end/test_discoveries.py lists facts and takes one back",
