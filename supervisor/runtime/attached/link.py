@@ -74,7 +74,7 @@ class HookLink:
         self._in_turn = False
         self._said_goodbye = False
         self._stop = ""
-        self._over = self._closed = False
+        self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
 
     # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,6 +228,7 @@ class HookLink:
     def end_tree(self) -> None:
         """End the CLI and all below it."""
         self._end_turn(STOPPED)
+        self._ending = True
         self._do(self._end)
 
     def give_up(self) -> None:
@@ -257,6 +258,8 @@ class HookLink:
     async def watch(self) -> None:
         """Wait for the end of the CLI, and tell of it."""
         await self.process.gone()
+        if self._ending:
+            return  # what is left of its tree is told first
         self._exited(0 if self._said_goodbye else None)
 
     async def _freeze(self, id_: str) -> None:
