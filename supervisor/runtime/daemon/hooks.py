@@ -2,14 +2,14 @@
 
 | hook | runs | with |
 | --- | --- | --- |
-| `pre-start` | before an agent is launched, which waits for it; may veto | TASK_ID, AGENT, WORKSPACE, REPOSITORY, BRANCH |
+| `pre-start` | before an agent is launched, which waits; may veto | TASK_ID, AGENT, WORKSPACE, REPOSITORY, BRANCH |
 | `post-complete` | after an agent has ended, whichever way | and STATUS, DURATION in seconds |
 | `pre-merge` | before a merge, which waits for it; may veto | TASK_ID, AGENT, BRANCH, TARGET, REPOSITORY |
 | `post-merge` | after a merge | and COMMIT_HASH |
 | `on-conflict` | if two sides of a merge disagree | the same as before it, and FILES, LEVEL |
 | `on-discovery` | if an agent notes a fact for others | DISCOVERY_ID, SCOPE, CONTENT, and those of the agent |
-| `on-pause` | after an agent was paused | REASON, RUNNING_TASKS: the ids of all at work, and those of the agent |
-| `on-approval` | if an action waits for a person | REQUEST, TOOL, ACTION, WHY, DEADLINE in seconds, and those of the agent |
+| `on-pause` | after an agent was paused | REASON, RUNNING_TASKS (ids of all at work), and those of the agent |
+| `on-approval` | if an action waits for a person | REQUEST, TOOL, ACTION, WHY, DEADLINE, and those of the agent |
 | `on-error` | after an incident that is an error | ERROR_TYPE, MESSAGE, and, if it is an agent's, those of the agent |
 
 Each fact comes as an environment variable, under its name and with CHAPERON_ and AXIOM_ before it. A hook that vetoes
