@@ -469,7 +469,7 @@ class HooksSection(Section):
     """After an incident that is an error: not after words to an agent and limits that tighten, which are routine.
     ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""
     pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
-    """Before a merge, which waits for it, and is not made if it fails or takes too long. TASK_ID, AGENT, BRANCH,
+    """Before a merge, which waits for it, and is not made if it fails or lasts too long. TASK_ID, AGENT, BRANCH,
     TARGET, REPOSITORY."""
     post_merge: FilePath | None = Field(default=None, alias="post-merge")
     """After a merge. Those of `pre-merge`, and COMMIT_HASH."""
