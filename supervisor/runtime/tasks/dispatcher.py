@@ -146,8 +146,8 @@ class Dispatcher:
 
     async def _start(self, id_: str, run_id: str, before: Summary | None, rework: str) -> None:
         try:
-            if before is not None and any(one.workspace == before.workspace for one in self.tools.board.at_work()):
-                before = None  # another agent works there now
+            if before is not None and (before.stored_task != id_ or self._is_worked_in(before.workspace)):
+                before = None  # another task has the workspace, or had it last
             start = await anyio.to_thread.run_sync(agent_start, self._store.get(id_), before, rework)
             await self.tools.submit(start.wanted, "chaperon", start.claim)
         except JournalError:
@@ -169,6 +169,9 @@ class Dispatcher:
             if (found := self._agent(run.agent)) is not None:
                 return found
         return None
+
+    def _is_worked_in(self, workspace: str) -> bool:
+        return any(one.workspace == workspace for one in self.tools.board.at_work())
 
     def _agent(self, name: str) -> Summary | None:
         try:
