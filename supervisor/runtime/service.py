@@ -301,6 +301,7 @@ def _make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
         daemon.close_workspace,
         daemon.fault,
         lambda: daemon.ending,
+        daemon.checkpoint_manager.changed_since_start,
         folders,
     )
     dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)

@@ -145,10 +145,12 @@ def _as_recovery(plan: RecoveryPlan) -> Recovery | None:
 
 def _last_attempt(memory: Memory, ended: AgentExited | AgentVanished, workspace: Surveyed) -> LastAttempt:
     steps, tests = memory.calls.steps, memory.calls.tests
+    turn_over = memory.state is AgentState.FINISHING or memory.turns.ended is not None
     return LastAttempt(
         number=memory.going_back.launches,
         how=how_it_ended(ended),
         turns=memory.summary.turns,
+        during_turn=0 if turn_over else memory.summary.turns + 1,
         history=steps,
         files_modified=_written(steps),
         uncommitted=workspace.changed_files(),
@@ -158,6 +160,7 @@ def _last_attempt(memory: Memory, ended: AgentExited | AgentVanished, workspace:
         last_commit=workspace.last_commit(),
         unanswered=[f"{call.tool} {call.summary}".rstrip() for call in memory.calls.running],
         output_lost=isinstance(ended, AgentVanished),
+        stderr=ended.stderr_tail if isinstance(ended, AgentExited) else "",
     )
 
 

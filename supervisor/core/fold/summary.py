@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from interventions import sanitise
 from interventions.approval import DEADLINE_PASSED
 from monitors.contract.actions import PastCall, Review
 from monitors.contract.tasks import Task
@@ -235,6 +236,10 @@ class Summary:
     """Its own to-do list, as it says; empty if it keeps none."""
     calls: tuple[CallUnderWay, ...] = ()
     """The calls that run now, oldest first."""
+    unanswered: tuple[CallUnderWay, ...] = ()
+    """The calls that ran when its CLI last ended, oldest first: they may have run, whole or in part."""
+    stderr_tail: str = ""
+    """The end of the standard error of its CLI that ended last, with what may be a secret hidden."""
     words: str = ""
     """The model's last text, shortened."""
     explained: Mapping[str, Any] = field(default_factory=dict)
@@ -282,6 +287,8 @@ class Summary:
                 self.cli_pid, self.terminal, self.containment = event.cli_pid, event.terminal, "hooks"
                 self.launches = 1
             case AgentExited() | AgentVanished():
+                self.unanswered = self.calls
+                self.stderr_tail = sanitise.text(event.stderr_tail) if isinstance(event, AgentExited) else ""
                 self._gone()
             case StopRequested():
                 self.stopped_by = event.by

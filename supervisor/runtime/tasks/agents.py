@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interventions.recovery.crash_context import LastAttempt, context
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.runtime.daemon.submission import Claim, Submission
@@ -18,13 +17,14 @@ class AgentStart:
     claim: Claim
 
 
-def agent_start(task: StoredTask, before: Summary | None, rework: str = "") -> AgentStart:
+def agent_start(task: StoredTask, before: Summary | None, rework: str = "", recovery: str = "") -> AgentStart:
     """Return the submission for the run that has the task now. Blocks, to see whether a workspace is still there.
 
     Args:
         task: The task, already claimed.
         before: The agent of the run before, if there was one.
         rework: The message to the agent that goes on with that run's work; empty if it begins anew.
+        recovery: The message to the agent if it begins anew where that run's agent worked.
     """
     run, spec = task.runs[-1], task.spec
     kept = before is not None and bool(before.branch) and Path(before.workspace).is_dir()
@@ -51,19 +51,5 @@ def agent_start(task: StoredTask, before: Summary | None, rework: str = "") -> A
             claim = Claim(task.id, run.run_id, before.agent)
         if rework:
             about["resume_session"] = before.session_id
-        told = rework or context(spec.prompt, _last_attempt(task, before))
-        claim = Claim(claim.task, claim.run_id, claim.goes_on_for, told)
+        claim = Claim(claim.task, claim.run_id, claim.goes_on_for, rework or recovery)
     return AgentStart(Submission.model_validate(about), claim)
-
-
-def _last_attempt(task: StoredTask, before: Summary) -> LastAttempt:
-    """The facts of the run before, as far as its agent's summary has them."""
-    return LastAttempt(
-        number=task.runs_before + len(task.runs) - 1,
-        how=f"{before.state}: {before.why}",
-        turns=before.turns,
-        history=before.recent,
-        done=[item.text for item in before.todo if item.done],
-        still_open=[item.text for item in before.todo if not item.done],
-        same_session=False,
-    )

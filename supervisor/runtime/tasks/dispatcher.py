@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from interventions.recovery.crash_context import context
 from monitors.contract.errors import ChaperonError, NotFoundError
 from monitors.contract.words import Severity
 from supervisor.core.board import Board
@@ -32,6 +33,7 @@ from supervisor.runtime.journal.errors import JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.tasks.agents import agent_start
 from supervisor.runtime.tasks.completion import Completion, FinishedRun, LostClaimError, NextStep, NothingToComplete
+from supervisor.runtime.tasks.earlier_attempts import ChangedFiles, last_attempt
 from supervisor.runtime.tasks.machine import machine_facts
 
 LOOK_SECONDS = 2.0
@@ -72,6 +74,7 @@ class TaskTools:
     close_workspace: Callable[[str], Awaitable[None]]
     fault: Callable[[str, str, str, Severity, str], None]
     is_ending: Callable[[], bool]
+    changed: ChangedFiles
     folders: tuple[Path, ...] = ()
     """Folders whose disks must have room before a task is claimed."""
 
@@ -148,7 +151,10 @@ class Dispatcher:
         try:
             if before is not None and (before.stored_task != id_ or self._is_worked_in(before.workspace)):
                 before = None  # another task has the workspace, or had it last
-            start = await anyio.to_thread.run_sync(agent_start, self._store.get(id_), before, rework)
+            task, told = self._store.get(id_), ""
+            if before is not None and not rework:
+                told = context(task.spec.prompt, await last_attempt(task, before, self.tools.changed))
+            start = await anyio.to_thread.run_sync(agent_start, task, before, rework, told)
             await self.tools.submit(start.wanted, "chaperon", start.claim)
         except JournalError:
             raise

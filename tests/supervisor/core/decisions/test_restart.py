@@ -84,6 +84,7 @@ def test_a_crash_resumes_the_same_session_with_what_is_known() -> None:
     said = next(line["message"]["content"] for line in lines(play.launched_again(2)) if line["type"] == "user")
     assert "ended early (signal 9)" in said
     assert "Bash make" in said
+    assert "- Ended during turn: 1" in said
 
 
 def test_what_was_not_committed_and_how_the_tests_stood_is_said_to_one_that_crashed() -> None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from monitors.contract.words import Decision
+from supervisor.core.fold.history import CallUnderWay
 from supervisor.core.fold.summary import LONGEST_WORDS, Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame
@@ -127,3 +128,15 @@ def test_what_the_model_wrote_last_is_kept_shortened_until_it_writes_again() -> 
     assert made.words.startswith("First.")
     wrote("Second.")
     assert made.words == "Second."
+
+
+def test_of_the_last_end_the_calls_under_way_and_the_standard_error_are_kept_without_secrets() -> None:
+    made, call = summary(), CallUnderWay("Bash", "make", 1.0)
+    made = replace(made, calls=(call,))
+    made.remember(replace(EXITED, stderr_tail="token=hunter2hunter2 Error: out of memory"))
+    assert list(made.calls) == []
+    assert list(made.unanswered) == [call]
+    assert made.stderr_tail == "token=[hidden] Error: out of memory"
+    later = replace(made)
+    later.remember(EXITED)
+    assert (later.unanswered, later.stderr_tail) == ((), "")

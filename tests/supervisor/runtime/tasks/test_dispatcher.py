@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import psutil
+import pygit2
 import pytest
 
 from supervisor.core.tasks.records import StoredTask
@@ -78,6 +79,28 @@ async def test_a_task_is_tried_as_often_as_it_may_be_and_then_fails(tmp_path: Pa
         assert stage.daemon.board.summary("echo-002").workspace_closed == ""
     assert steps(failed) == ["added", "be claimed", "go back to the queue", "be claimed", "fail"]
     assert failed.why.startswith("2 attempts failed; agent echo-002 is failed: ")
+
+
+async def test_after_a_crash_in_a_call_the_next_attempt_is_told_what_was_under_way(tmp_path: Path) -> None:
+    policy = {**QUICK, "interventions": {"max_retries": 0}}
+    crashing = bash("echo half > half.txt; sleep 60")
+    async with house(tmp_path, crashing, say("done"), policy=policy) as stage:
+        add(stage, "t-1", retries=1)
+        launched = await stage.until(events.AgentLaunched, agent="echo-001")
+        await stage.process("sleep 60", "echo-001")
+        psutil.Process(launched.cli_pid).kill()
+        await state_of(stage, "t-1", TaskState.DONE)
+        told = (await stage.until(events.TaskSubmitted, agent="echo-002")).opening
+        assert "This task was under way before" in str(stage.model.conversation()[-1].body)
+        head = pygit2.Repository(str(stage.workspace)).head.peel(pygit2.Commit)
+    lines = told.splitlines()
+    assert lines[0].startswith("[chaperon] This task was under way before and its agent ended early (failed: ")
+    assert "Attempts before this one: 1." in lines
+    assert "The workspace has uncommitted changes: half.txt." in lines
+    assert "- Ended during turn: 1" in lines
+    assert "- Files modified: half.txt (added)" in lines
+    assert any(line.startswith("- Let through and never answered") and "Bash echo half" in line for line in lines)
+    assert any(line.startswith(f"- Last commit: {head.short_id} ") for line in lines)
 
 
 class Reworks:
