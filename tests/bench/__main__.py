@@ -24,6 +24,7 @@ from tests.bench import (
     bench_review,
     bench_shim,
     bench_start,
+    bench_tasks,
     bench_wire,
 )
 from tests.bench.figures import Figure, table
@@ -41,6 +42,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "readers": bench_readers.main,
     "many": bench_many.main,
     "merges": bench_merges.main,
+    "tasks": bench_tasks.main,
     "added": bench_added.main,
     "checkpoint_live": bench_checkpoint_live.main,
     "checkpoints": bench_checkpoints.main,
