@@ -14,7 +14,7 @@ from supervisor.cli.client import MisusedError
 from supervisor.cli.common import path_part
 from supervisor.panel.link import UNREACHABLE, PanelLink
 from supervisor.panel.pages.checkpoints import address, rolled_back
-from supervisor.panel.reading import agent_path
+from supervisor.panel.reading import agent_path, task_path
 
 LONGEST_BODY = 64 * 1024
 """Bytes of an action: a text for an agent is some thousand."""
@@ -45,6 +45,15 @@ def _agent_verb(verb: str, body: Callable[[Body], Any] = lambda _: None) -> Pane
         lambda parts: f"{agent_path(parts['agent'])}/{verb}",
         body,
         lambda known: f"{known['agent']} is {known['state']}.",
+    )
+
+
+def _task_verb(verb: str, body: Callable[[Body], Any]) -> PanelAction:
+    return PanelAction(
+        f"/tasks/{{task}}/{verb}",
+        lambda parts: f"{task_path(parts['task'])}/{verb}",
+        body,
+        lambda known: f"{known['task']} is {known['state']}: {known['why']}",
     )
 
 
@@ -85,6 +94,14 @@ ACTIONS = (
         lambda parts: f"/v1/incidents/{path_part(parts['incident'], 'The list')}/recovery",
         lambda body: {"option": str(body.get("option", ""))},
         lambda done: str(done["says"]),
+    ),
+    _task_verb("cancel", lambda body: {"reason": str(body.get("reason", ""))}),
+    _task_verb("retry", lambda _: None),
+    PanelAction(
+        "/merges/{name}/carry-out",
+        lambda parts: f"/v1/merges/{path_part(parts['name'], 'chaperon merge')}/carry-out",
+        lambda body: {"into": str(body.get("into", ""))},
+        lambda done: f"The merge of {done['branch']} is {done['phase']}: {done['why']}",
     ),
 )
 

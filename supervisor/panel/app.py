@@ -16,6 +16,7 @@ from supervisor.cli.client import RefusedError
 from supervisor.cli.common import path_part
 from supervisor.panel import reading
 from supervisor.panel.actions import action_routes
+from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.door import Address, Door
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import UNREACHABLE, PanelLink
@@ -30,7 +31,10 @@ from supervisor.panel.pages.parts import empty, rendered
 from supervisor.panel.pages.policy import policy_page
 from supervisor.panel.pages.reports import SPANS, report_page
 from supervisor.panel.pages.sign_in import sign_in_page
+from supervisor.panel.pages.task import task_page
+from supervisor.panel.pages.tasks import tasks_page
 from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
+from supervisor.panel.task_groups import listed
 from supervisor.report.command import DAY, gather
 from supervisor.report.tally import ReportData
 from supervisor.runtime.clock import Clock
@@ -70,6 +74,8 @@ class Panel:
             Route("/", self._page(self._board)),
             Route("/agents/{agent}", self._page(self._agent)),
             Route("/agents/{agent}/diff", self._page(self._diff)),
+            Route("/tasks", self._page(self._tasks)),
+            Route("/tasks/{task}", self._page(self._task)),
             Route("/checkpoints", self._page(self._checkpoints)),
             Route("/checkpoints/{name}", self._page(self._checkpoint)),
             Route("/incidents", self._page(self._incidents)),
@@ -78,6 +84,8 @@ class Panel:
             Route("/report", self._page(self._report)),
             Route("/live/board", live.board),
             Route("/live/agents/{agent}", live.agent),
+            Route("/live/tasks", live.tasks),
+            Route("/live/tasks/{task}", live.task),
             *action_routes(self._link),
         ]
         return Door(Starlette(routes=routes), self._place, self._sessions, self._read_only)
@@ -99,9 +107,8 @@ class Panel:
     async def _agent(self, request: Request, frame: PageFrame) -> h.Element:
         name = request.path_params["agent"]
         agent, waiting = await reading.agent_data(self._link, name)
-        before = request.query_params.get("before", "")
         last = int((await self._link.get("/v1/health"))["last_event"])
-        asked = int(before) if before.isascii() and before.isdecimal() else last + 1
+        asked = number_in(request.query_params.get("before", ""), last + 1)
         section = await reading.timeline_before(self._link, agent, min(asked, last + 1))
         changes = await reading.changes(self._link, name)
         earlier = section.first if section.first > int(agent.get("first_event") or 1) else 0
@@ -111,6 +118,13 @@ class Panel:
 
     async def _diff(self, request: Request, frame: PageFrame) -> h.Element:
         return diff_page(frame, await self._link.get(f"{reading.agent_path(request.path_params['agent'])}/diff"))
+
+    async def _tasks(self, request: Request, frame: PageFrame) -> h.Element:
+        query = TaskQuery.of(request.query_params)
+        return tasks_page(frame, listed(*await reading.tasks_data(self._link), query))
+
+    async def _task(self, request: Request, frame: PageFrame) -> h.Element:
+        return task_page(frame, *await reading.task_data(self._link, request.path_params["task"]))
 
     async def _checkpoints(self, request: Request, frame: PageFrame) -> h.Element:
         agent = request.query_params.get("agent", "")

@@ -14,13 +14,17 @@ from starlette.responses import StreamingResponse
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
 from supervisor.cli.commands.view import View
+from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import UNREACHABLE, PanelLink
 from supervisor.panel.pages.agent import agent_head
 from supervisor.panel.pages.board import board
 from supervisor.panel.pages.parts import rendered
+from supervisor.panel.pages.task import task_body
+from supervisor.panel.pages.tasks import tasks_list
 from supervisor.panel.pages.timeline import timeline_rows
-from supervisor.panel.reading import agent_data, board_data
+from supervisor.panel.reading import agent_data, board_data, task_data, tasks_data
+from supervisor.panel.task_groups import listed
 from supervisor.runtime.clock import Clock
 
 PAUSE_SECONDS = 0.1
@@ -54,23 +58,37 @@ class Live:
 
     def board(self, _request: Request) -> StreamingResponse:
         """The stream of the board."""
-        shown = ""
 
-        async def update() -> list[str]:
-            nonlocal shown
+        async def render() -> str:
             at = self._feed.version
             if self._board[0] != at:  # one rendering for all browsers
                 self._board = (at, rendered(board(*await board_data(self._link))))
-            before, shown = shown, self._board[1]
-            return [] if before == shown else [message("fragment", self._feed.last, id="board", html=shown)]
+            return self._board[1]
 
-        return self._stream(update)
+        return self._stream(self._present("board", render))
+
+    def tasks(self, request: Request) -> StreamingResponse:
+        """The stream of the list of stored tasks."""
+        query = TaskQuery.of(request.query_params)
+
+        async def render() -> str:
+            return rendered(tasks_list(listed(*await tasks_data(self._link), query)))
+
+        return self._stream(self._present("tasks", render))
+
+    def task(self, request: Request) -> StreamingResponse:
+        """The stream of a stored task."""
+
+        async def render() -> str:
+            return rendered(task_body(*await task_data(self._link, request.path_params["task"])))
+
+        return self._stream(self._present("task", render))
 
     def agent(self, request: Request) -> StreamingResponse:
         """The stream of an agent: its head, and the rows of its timeline behind a number."""
         name = request.path_params["agent"]
         asked = request.headers.get("last-event-id") or request.query_params.get("after", "0")
-        seen = int(asked) if asked.isascii() and asked.isdecimal() else 0
+        seen = number_in(asked, 0)
         view, shown = View(), ""
 
         async def update() -> list[str]:
@@ -91,6 +109,17 @@ class Live:
             return made
 
         return self._stream(update, lambda: self._feed.changed(name))
+
+    def _present(self, id_: str, render: Callable[[], Awaitable[str]]) -> Update:
+        """Return the update of a part of a page that shows the present: all of it, if it is other than before."""
+        shown = ""
+
+        async def update() -> list[str]:
+            nonlocal shown
+            before, shown = shown, await render()
+            return [] if before == shown else [message("fragment", self._feed.last, id=id_, html=shown)]
+
+        return update
 
     def _stream(self, update: Update, mark: Callable[[], int] = lambda: -1) -> StreamingResponse:
         return StreamingResponse(self._messages(update, mark), media_type="text/event-stream")

@@ -24,6 +24,23 @@ async def board_data(link: PanelLink) -> tuple[list[Data], list[Data], Data]:
     return await link.get("/v1/agents", recent="true"), await link.get("/v1/approvals"), await link.get("/v1/costs")
 
 
+async def tasks_data(link: PanelLink) -> tuple[list[Data], list[Data]]:
+    """Return all stored tasks, and the merges of agents' branches."""
+    return await link.get("/v1/tasks"), await link.get("/v1/merges")
+
+
+def task_path(id_: str) -> str:
+    """Return the API's path of a stored task; raises UsageError like `common.path_part`."""
+    return f"/v1/tasks/{path_part(id_, 'The list')}"
+
+
+async def task_data(link: PanelLink, id_: str) -> tuple[Data, list[Data]]:
+    """Return a stored task, and the merges of its work, the latest first."""
+    task = await link.get(task_path(id_))
+    merges = [one for one in await link.get("/v1/merges") if one["task"] == task["task"]]
+    return task, merges[::-1]
+
+
 async def agent_data(link: PanelLink, name: str) -> tuple[Data, list[Data]]:
     """Return an agent, and its actions that wait for a person."""
     agent = await link.get(agent_path(name))

@@ -11,6 +11,8 @@ from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 from supervisor.protocol import events
+from supervisor.protocol.task_events import TasksAdded
+from supervisor.protocol.tasks import TaskSpec
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.panel import browser, panel, tab
@@ -172,6 +174,7 @@ async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_any
     tmp_path: Path, screen: str
 ) -> None:
     base = Base(tmp_path / "base")
+    base.config["tasks"] = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 10_000_000}  # none is claimed
     base.plan("ls", f"echo {HOSTILE}", "rm -rf /")
     width, height, dark = WIDTHS[screen]
     async with (
@@ -188,7 +191,9 @@ async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_any
         await page.goto("about:blank")
         await page.goto(shown.link)
         await expect(page.locator("#link")).to_have_text("live")
-        for path in ("/", "/agents/a1", "/policy?command=rm+-rf+/", "/report"):
+        spec = TaskSpec(id="t-1", prompt=HOSTILE, repository=str(base.repo))
+        daemon.happened(TasksAdded(**daemon.stamp(""), request_id="one", tasks=(spec,), by=HOSTILE))
+        for path in ("/", "/agents/a1", "/policy?command=rm+-rf+/", "/report", "/tasks", "/tasks/t-1"):
             await page.goto(shown.url + path)
             await expect(page.locator("main")).to_contain_text("onerror=document.title")
             await without_barriers(page)

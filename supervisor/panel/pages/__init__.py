@@ -10,5 +10,7 @@ parts        times, badges, buttons, lists
 policy       the policy at work: rules that fired, a command explained, allowances
 reports      the report of the last days
 sign_in      the pages of those who have no session
+task         one stored task: what it asks for, runs, merge, history
+tasks        the list of stored tasks
 timeline     what an agent did, as rows
 """

@@ -10,6 +10,7 @@ from supervisor.cli.words import clean
 from supervisor.panel.pages.board import agent_buttons, waiting_card
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, age, ask, badge, empty, facts, lasted, moment, path
+from supervisor.panel.pages.tasks import task_link
 
 SENTENCE = 2_000
 """Characters of a sentence that are shown."""
@@ -81,6 +82,7 @@ def _work(agent: Data) -> h.Element:
     return h.section(aria_label="Work")[
         facts(
             (
+                ("Task", task_link(str(agent["stored_task"])) if agent.get("stored_task") else ""),
                 ("Calls", agent_words.calls(agent["reviews"])),
                 ("Issues", _counts(agent["issues"])),
                 ("Interventions", _counts(agent["interventions"])),

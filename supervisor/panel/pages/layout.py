@@ -8,6 +8,7 @@ from supervisor import __version__
 
 SECTIONS = {
     "Board": "/",
+    "Tasks": "/tasks",
     "Checkpoints": "/checkpoints",
     "Incidents": "/incidents",
     "Policy": "/policy",
@@ -22,7 +23,7 @@ KEYS = (
     ("p r", "pause, resume"),
     ("s", "say something"),
     ("x", "stop"),
-    ("g then b c i p r", "go to board, checkpoints, incidents, policy, report"),
+    (f"g then {' '.join(name[0].lower() for name in SECTIONS)}", f"go to {', '.join(SECTIONS).lower()}"),
     ("?", "this list"),
 )
 """Keys and what they do; `static/keys.js` reads them from the buttons."""
@@ -105,6 +106,13 @@ def _dialogs() -> h.Node:
             h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
             h.label(class_="check")[h.input(type="checkbox", name="force"), "End all its processes at once"],
         ),
+        dialog(
+            "cancel",
+            "Cancel the task",
+            h.p["An agent that works on it is ended; its work is kept."],
+            h.label["Reason, for the history", h.input(name="reason", autocomplete="off")],
+            leave="Leave it",
+        ),
         dialog("deny", "Deny", h.label["What the model is told with it", h.input(name="note", autocomplete="off")]),
         dialog(
             "checkpoint",
@@ -130,15 +138,15 @@ def _text_dialog(name: str, label: str, help_: str, field: str) -> h.Element:
     )
 
 
-def dialog(name: str, label: str, *content: h.Node) -> h.Element:
-    """A dialog; the button that opens it says where its form goes."""
+def dialog(name: str, label: str, *content: h.Node, leave: str = "Cancel") -> h.Element:
+    """A dialog; the button that opens it says where its form goes, and `leave` is on the one that closes it."""
     return h.dialog(id=f"dialog-{name}", aria_labelledby=f"title-{name}")[
         h.form(method="dialog")[
             h.h2(id=f"title-{name}")[label],
             content,
             h.p(class_="error", role="alert", hidden=True),
             h.div(class_="buttons")[
-                h.button(type="button", data_close=True)["Cancel"], h.button(type="submit", class_="main")[label]
+                h.button(type="button", data_close=True)[leave], h.button(type="submit", class_="main")[label]
             ],
         ]
     ]

@@ -1,7 +1,5 @@
 // The keyboard: rows are walked with j and k, and each button has the key that its page gives it.
 
-const SECTIONS = { b: "/", c: "/checkpoints", i: "/incidents", p: "/policy", r: "/report" };
-
 let goes = false;
 
 export function listen() {
@@ -10,7 +8,7 @@ export function listen() {
     if (event.target.matches("input, textarea, select")) return;
     if (goes) {
       goes = false;
-      const link = document.querySelector(`nav a[href="${SECTIONS[event.key]}"]`);
+      const link = document.querySelector(`nav a[data-go="${CSS.escape(event.key)}"]`);
       if (link) location.assign(link.href);
       return;
     }

@@ -4,8 +4,6 @@ import { setTimes } from "./times.js";
 
 const MOST_ROWS = 1000; // of a timeline that is open for long; the page has the earlier ones behind a link
 
-let wasAway = document.getElementById("board") === null && document.getElementById("agent") === null;
-
 export function follow(path) {
   const timeline = document.getElementById("timeline");
   const source = new EventSource(timeline ? `${path}?after=${timeline.dataset.last}` : path);
@@ -17,7 +15,7 @@ export function follow(path) {
   };
   on("fragment", ({ id, html }) => {
     const place = document.getElementById(id);
-    if (wasAway || !place) return location.reload();
+    if (!place) return location.reload(); // the page said that the daemon is away
     const wanted = place.cloneNode(false);
     wanted.append(parsed(html));
     const focused = document.activeElement?.closest("[id]")?.id;

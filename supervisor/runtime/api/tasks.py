@@ -126,6 +126,7 @@ def _row(task: StoredTask) -> dict[str, Any]:
         "why": task.why,
         "by": task.by,
         "priority": spec.priority,
+        "rank": task.rank,
         "repository": spec.repository,
         "agent": run.agent if run else None,
         "run_id": run.run_id if run else None,
