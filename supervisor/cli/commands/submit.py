@@ -5,7 +5,7 @@ The file is checked whole, with the line of each fault, before anything is sent;
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
     def work() -> None:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         folder = Path.cwd() if str(file) == "-" else file.absolute().parent
-        wanted = checked(str(file), raw.decode(errors="replace"), folder, repo.absolute() if repo else Path.cwd())
+        wanted = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
         body = {"tasks": wanted, "request_id": common.whole_text(request_id) or uuid4().hex}
         added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
         if as_json:
@@ -79,6 +79,20 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
             terminal.echo(f"{row['task']}  {' '.join(row['prompt'].split())[:100]}")
 
     common.run(work)
+
+
+def text_of(path: str, raw: bytes) -> str:
+    """Return the text of a file, without the mark of its byte order.
+
+    Raises:
+        TaskFileError: It is not UTF-8. Prompts with replaced characters would be others than were written.
+    """
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        says = f"not UTF-8: byte 0x{raw[error.start]:02x}"
+        raise TaskFileError(path, [FileProblem(line, says)]) from error
 
 
 def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[str, Any]]:
@@ -102,9 +116,12 @@ def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[s
     wanted: list[dict[str, Any]] = []
     names: dict[str, int] = {}
     for task in found:
-        fields = dict(task.fields)
-        own = fields.get("repository")
-        fields["repository"] = str(folder / Path(own).expanduser()) if isinstance(own, str) else str(repository)
+        fields = {"repository": str(repository), **task.fields}  # another type than text is refused, not passed over
+        if isinstance(own := fields["repository"], str):
+            try:
+                fields["repository"] = str(folder / Path(own).expanduser())
+            except RuntimeError:
+                problems.append(FileProblem(task.line, f"repository: {own!r} names the home of no user here"))
         if isinstance(fields.get("depends_on"), str):
             fields["depends_on"] = [fields["depends_on"]]
         try:
@@ -119,8 +136,9 @@ def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[s
             if name in names:
                 problems.append(FileProblem(task.line, f"name: {name!r} is the name of the task in line {names[name]}"))
             names.setdefault(name, task.line)
+    known = {name for task in found if isinstance(name := task.fields.get("name"), str)}  # also of faulty tasks
     for task in found:
-        problems += (FileProblem(task.line, says) for says in _unknown(task.fields.get("depends_on"), names))
+        problems += (FileProblem(task.line, says) for says in _unknown(task.fields.get("depends_on"), known))
     if not problems and not wanted:
         problems.append(FileProblem(1, "there is no task in it"))
     if not problems:
@@ -182,7 +200,7 @@ def _yaml(text: str) -> tuple[list[FileTask], list[FileProblem]]:
     return tasks, problems
 
 
-def _unknown(depends: Any, names: Mapping[str, int]) -> Iterator[str]:
+def _unknown(depends: Any, names: Set[str]) -> Iterator[str]:
     for name in [depends] if isinstance(depends, str) else depends if isinstance(depends, list) else ():
         if isinstance(name, str) and name not in names and not TASK_ID.fullmatch(name):
             yield f"depends_on: {name!r} is no name in this file, and no id of a task"

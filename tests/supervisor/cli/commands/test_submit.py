@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.cli.commands.submit import TaskFileError, checked
+from supervisor.cli.commands.submit import TaskFileError, checked, text_of
 
 
 def tasks(text: str) -> list[dict[str, object]]:
@@ -45,6 +45,9 @@ def test_defaults_are_for_all_tasks_that_do_not_say_otherwise() -> None:
         ("- [}", 1, "invalid YAML"),
         ("", 1, "no list of tasks"),
         ("[]", 1, "there is no task in it"),
+        ("- prompt: A.\n- {prompt: B., repository: 5}\n", 2, "repository: Input should be a valid string"),
+        ("- prompt: A.\n- {prompt: B., repository: [sub]}\n", 2, "repository: Input should be a valid string"),
+        ("- prompt: A.\n- {prompt: B., repository: ~no-such-user/x}\n", 2, "'~no-such-user/x' names the home of no user"),
     ],
 )  # fmt: skip
 def test_each_fault_of_a_file_is_told_with_its_line(text: str, line: int, says: str) -> None:
@@ -54,3 +57,20 @@ def test_each_fault_of_a_file_is_told_with_its_line(text: str, line: int, says: 
 def test_all_faults_are_told_at_once_and_many_are_counted() -> None:
     with pytest.raises(TaskFileError, match=r"plan:1: .*\n(.*\n)+… and 5 more"):
         tasks("- {prompt: 3}\n" * 25)
+
+
+def test_a_task_that_depends_on_a_faulty_one_is_not_told_that_there_is_none_of_that_name() -> None:
+    told = faults("- {name: a, promt: A.}\n- {name: b, prompt: B., depends_on: a}\n")
+    assert {line for line, _ in told} == {1}, told
+
+
+def test_a_file_that_is_not_utf_8_is_refused_with_the_line_and_not_altered() -> None:
+    with pytest.raises(TaskFileError, match="plan:2: not UTF-8: byte 0xe9"):
+        text_of("plan", b"- prompt: A.\n- prompt: caf\xe9\n")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_file() -> None:
+    assert [one["prompt"] for one in tasks(text_of("plan", b'\xef\xbb\xbf{"prompt": "A."}\n{"prompt": "B."}\n'))] == [
+        "A.",
+        "B.",
+    ]
