@@ -1,6 +1,7 @@
 """Facts about an agent for people: a row of a list, a portrait, the reasons of responses, the end of a run."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from monitors.contract.wording import counted, dollars, duration
@@ -95,7 +96,7 @@ def in_force(orders: Mapping[str, Any]) -> Iterator[str]:
     for pause in orders.get("pauses", ()):
         whom, lift = "All agents", "--all"
         if pause["repository"]:
-            whom, lift = f"Agents of {pause['repository']}", f"--repo {pause['repository']}"
+            whom, lift = f"Agents of {pause['repository']}", f"--repo {quote(pause['repository'])}"
         yield clean(f"{whom} are held as they start: {_ordered(pause)}. To go on: chaperon resume {lift}", SENTENCE)
 
 

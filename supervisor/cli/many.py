@@ -80,7 +80,7 @@ def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *,
 
 def _order(what: str, body: Mapping[str, Any], repo: Path | None, request_id: str, *, as_json: bool) -> int:
     force = what == "stop" and bool(body.get("force"))
-    where = {} if repo is None else {"repository": str(repo.absolute())}
+    where = {} if repo is None else {"repository": common.sendable(repo.absolute())}
     order = {**body, **where, "request_id": request_id or uuid4().hex[:12]}
     try:
         given = common.daemon().post(f"/v1/orders/{what}", order, seconds=FORCED_SECONDS if force else ANSWER_SECONDS)

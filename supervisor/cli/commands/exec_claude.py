@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from monitors.contract.errors import UsageError
+from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common
 from supervisor.cli.commands.attach import hooks_socket, when_away_options
 
@@ -20,6 +20,10 @@ NAME = "claude"
 
 SETTINGS = "--settings"
 """The CLI's option for more settings, as a file or as JSON; given twice, its last value alone counts."""
+
+
+class NotStartedError(ChaperonError):
+    """The system refused to start the CLI."""
 
 
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -37,7 +41,14 @@ def exec_claude(when_away: str, wait: float, command: tuple[str, ...]) -> None:
 
         path = program(command[0])
         entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
-        os.execv(path, [path, *with_hooks(command[1:], entries)])  # noqa: S606 - no shell is wanted
+        arguments = with_hooks(command[1:], entries)
+        try:
+            os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
+        except OSError as error:
+            raise NotStartedError(
+                f"The Claude CLI {path!r} cannot be started: {error.strerror}; nothing was started.",
+                way_out="chaperon doctor names the one that agents would be started with.",
+            ) from error
 
     common.run(work)
 

@@ -10,9 +10,12 @@ import click
 from supervisor.cli import common, terminal
 from supervisor.cli.tables import Column, table
 from supervisor.cli.task_options import body_of, task_options
-from supervisor.cli.words import when
+from supervisor.cli.words import clean, when
 from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.clock import Clock
+
+SENTENCE = 1_000
+"""Characters of a reason that are shown, in one line; a check's output can be part of it. `--json` has all."""
 
 COLUMNS = (
     Column("TASK"),
@@ -186,7 +189,7 @@ def _ask(id_: str, what: str, body: Mapping[str, Any], *, as_json: bool) -> None
         if as_json:
             terminal.echo_json(known)
         else:
-            terminal.echo(f"{known['task']} is {known['state']}: {known['why']}")
+            terminal.echo(f"{known['task']} is {known['state']}: {clean(known['why'], SENTENCE)}")
 
     common.run(work)
 
@@ -201,7 +204,7 @@ def _tell(known: Mapping[str, Any], as_json: bool) -> None:
 def portrait(known: Mapping[str, Any]) -> Iterator[str]:
     """The lines of `chaperon task show`."""
     spec, now = known["spec"], Clock().wall()
-    yield f"{known['task']} is {known['state']}: {known['why']} (by {known['by']}, {when(known['changed_at'], now)})"
+    yield f"{known['task']} is {known['state']}: {clean(known['why'], SENTENCE)} (by {known['by']}, {when(known['changed_at'], now)})"
     yield f"  prompt      {' '.join(known['prompt'].split())}"
     yield f"  repository  {known['repository']}"
     rows = {
@@ -220,10 +223,10 @@ def portrait(known: Mapping[str, Any]) -> Iterator[str]:
     }
     yield from (f"  {name:<11} {value}" for name, value in rows.items() if value)
     for run in known["runs"]:
-        end = f"{run['outcome']}: {run['why']}" if run["outcome"] else "has it now"
+        end = f"{run['outcome']}: {clean(run['why'], SENTENCE)}" if run["outcome"] else "has it now"
         yield f"  run         {run['run_id']} by {run['agent']}, {when(run['began_at'], now)}: {end}"
     for entry in known["history"]:
-        yield f"  {when(entry['at'], now):<11} {entry['state']:<9} {entry['why']} (by {entry['by']})"
+        yield f"  {when(entry['at'], now):<11} {entry['state']:<9} {clean(entry['why'], SENTENCE)} (by {entry['by']})"
 
 
 def _words(values: Sequence[str]) -> str:

@@ -5,7 +5,17 @@ import orjson
 import pytest
 
 from monitors.contract.tasks import Task
-from supervisor.cli.agent_words import COLUMNS, MOST_WAITING, below_row, ending, portrait, row, summing_up, why
+from supervisor.cli.agent_words import (
+    COLUMNS,
+    MOST_WAITING,
+    below_row,
+    ending,
+    in_force,
+    portrait,
+    row,
+    summing_up,
+    why,
+)
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from tests.support import acting
@@ -150,3 +160,10 @@ def test_the_end_of_a_run_names_its_tests_and_the_command_that_undoes_it() -> No
     (work,) = [line for line in summing_up({**told, "branch": "chaperon/a1"}, "s") if "work" in line]
     assert "git merge chaperon/a1" in work
     assert "chaperon rm --force a1" in work
+
+
+def test_the_command_that_lifts_a_pause_of_a_repository_can_be_given_as_it_is_shown() -> None:
+    pause = {"repository": "/src/my $project", "by": "ada", "since": 0.0, "reason": ""}
+    assert [line.endswith("chaperon resume --repo '/src/my $project'") for line in in_force({"pauses": [pause]})] == [
+        True
+    ]

@@ -236,3 +236,8 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
     async with served(base) as (another, _):
         assert (await chaperon("show", "a1", "--why")).output == after, "another daemon knows it too"
         assert [row["unclear"] for row in another.board.record.rows({"repetitive_errors"})] == [1]
+
+
+async def test_a_directory_whose_name_is_not_utf_8_is_refused_and_no_other_is_held() -> None:
+    given = await chaperon("pause", "--repo", b"/tmp/\xff".decode(errors="surrogateescape"))
+    assert (given.exit_code, "is not UTF-8" in given.output) == (2, True)

@@ -1,6 +1,8 @@
 """The arguments with which `chaperon exec` becomes the CLI; tests/end_to_end/test_attaching.py has a real one."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,3 +71,18 @@ def test_a_link_to_ourselves_is_never_taken_for_the_cli(tmp_path: Path, monkeypa
 def test_another_program_is_refused() -> None:
     with pytest.raises(UsageError, match="not the Claude CLI"):
         program("python")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_cli_that_cannot_be_started_is_told_in_a_sentence(tmp_path: Path, there: bool) -> None:
+    path = tmp_path / "claude"
+    if there:
+        path.write_text("#!/bin/sh\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "supervisor.cli", "exec", "--", str(path), "-p", "x"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+    )
+    assert (done.returncode, "cannot be started" in done.stderr, "Traceback" in done.stderr) == (1, True, False)

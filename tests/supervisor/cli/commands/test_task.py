@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.cli.commands.task import portrait
 from supervisor.protocol.tasks import TaskState
 from tests.stages.house import House, house, say
 from tests.supervisor.runtime.tasks.conftest import state_of
@@ -86,3 +87,17 @@ async def test_a_run_takes_limits_approval_and_permission_mode_from_its_options(
     assert (limits.max_execution_time_seconds, limits.max_token_usage, limits.max_memory_mb) == (300, 1000, 700)
     assert (limits.max_file_operations, limits.max_cost_usd) == (3, 1.5)
     assert (task.permission_mode, (task.approval or {})["mode"]) == ("bypassPermissions", "risky")
+
+
+def test_a_reason_of_several_lines_is_shown_in_one() -> None:
+    why = "the check failed:\n\n  \x1b[31mline one\n  line two"
+    run = {"run_id": "r-1", "agent": "echo-001", "began_at": 0.0, "outcome": "fail", "why": why}
+    entry = {"at": 0.0, "state": "active", "why": why, "by": "chaperon"}
+    spec = dict.fromkeys(("verify", "merge", "target"), "") | dict.fromkeys(
+        ("goals", "constraints", "expected_paths"), ()
+    )
+    about = dict.fromkeys(("depends_on", "waits_for", "needed_by", "labels"), ()) | {"held_back": "", "priority": 0}
+    known = {"task": "t-1", "state": "failed", "why": why, "by": "chaperon", "changed_at": 0.0, "prompt": "Go."}
+    lines = list(portrait({**known, **about, "repository": "/r", "spec": spec, "runs": [run], "history": [entry]}))
+    assert [line for line in lines if not line.isprintable()] == []
+    assert sum("the check failed: [31mline one line two" in line for line in lines) == 3
