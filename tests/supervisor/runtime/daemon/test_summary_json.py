@@ -16,7 +16,8 @@ from tests.stages.session import Play
 def summary_with(words: str) -> Summary:
     play = Play(prompt=words)
     made = Summary.of(events.TaskSubmitted(**play.stamp(), task=play.task, workspace="/repo", session_id="s"))
-    made.words, made.cost_by_day, made.reviews = words, {20_000: 0.5}, {words: 1}
+    made.words, made.cost_by_day = words, {20_000: 0.5}
+    made.reviews = {"allow": 1}  # keys of mappings are names of ours; only their values come from outside
     return made
 
 
