@@ -134,15 +134,16 @@ async def test_every_steering_command_prints_the_agent_as_data(base: Base) -> No
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
-        for command, state in (
-            (("pause", "a1"), "paused"),
-            (("resume", "a1"), "running"),
-            (("say", "a1", "two"), "running"),
-            (("redirect", "a1", "other"), "running"),
-            (("stop", "a1", "--force"), "stopping"),
+        prompt = base.submission().prompt
+        for command, state, task in (
+            (("pause", "a1"), "paused", prompt),
+            (("resume", "a1"), "running", prompt),
+            (("say", "a1", "two"), "running", prompt),
+            (("redirect", "a1", "other"), "running", "other"),
+            (("stop", "a1", "--force"), "stopping", "other"),
         ):
             data = json.loads((await chaperon(*command, "--json")).output)
-            assert (data["agent"], data["state"], data["task"]) == ("a1", state, base.submission().prompt)
+            assert (data["agent"], data["state"], data["task"]) == ("a1", state, task)
         await ended(daemon)
 
 
