@@ -72,7 +72,7 @@ async def test_a_run_that_mends_itself_is_answered_more_gently_the_next_time(sta
     errs(stage, "alpha")
     for _ in range(3):
         stage.bash(check)
-    for command in ("touch flag", check, "echo one", "echo two", "echo three", "echo four"):
+    for command in ("touch flag", check, "touch one", "touch two", "touch three", "touch four"):
         stage.bash(command)
     errs(stage, "gamma")
     stage.bash("echo done")
