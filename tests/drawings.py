@@ -132,15 +132,20 @@ def effects_as_table() -> str:
     return "\n".join([*head, "| type | group | an action of this type |", "| --- | --- | --- |", *types])
 
 
-def api_as_table() -> str:
-    """Every route of the socket, from the OpenAPI description."""
+def described_api() -> dict[str, Any]:
+    """The OpenAPI description of the socket."""
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
     api = make_api(nobody, nobody, nobody)
     metrics_routes(api, nobody, nobody)
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
     task_routes(api, nobody, nobody, nobody, nobody)
-    described = api.openapi()
+    return api.openapi()
+
+
+def api_as_table() -> str:
+    """Every route of the socket, from the OpenAPI description."""
+    described = described_api()
     rows = [
         f"| `{method.upper()} {path}{_query(about)}` | {' '.join(str(about.get('description', '')).split())} |"
         for path, methods in described["paths"].items()

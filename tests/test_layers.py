@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 PARTS = ("monitors", "interventions", "checkpoints")
 
 LAYERS = {
+    "chaperon": ("monitors", "supervisor.config", "supervisor.cli"),
     "monitors": (),
     "interventions": ("monitors",),
     "checkpoints": ("monitors", "host"),

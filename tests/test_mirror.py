@@ -7,6 +7,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 FOLDERS = (
+    "chaperon",
     "supervisor/runtime",
     "supervisor/cli",
     "supervisor/rehearsal",
@@ -22,6 +23,8 @@ FOLDERS = (
 """The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
 
 WITHOUT = {
+    "chaperon/calls.py": "tests/chaperon/test_client.py holds each method to its route",
+    "chaperon/over.py": "tests/chaperon/test_client.py: both clients over a real daemon",
     # Types without behaviour: what they mean shows in those who make and take them.
     "monitors/contract/actions.py": "types; tests/supervisor/core/test_gate.py makes and reads them",
     "interventions/aftermath.py": "types; tests/supervisor/runtime/daemon/test_aftermath.py",

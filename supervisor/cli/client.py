@@ -110,7 +110,7 @@ class Client:
             RefusedError: The daemon says no, and why.
             DaemonGoneError: It went away, or does not answer.
         """
-        return self._ask("GET", _with_query(path, query))
+        return self.request("GET", _with_query(path, query))
 
     def post(
         self, path: str, body: Any = None, *, seconds: float | None = ANSWER_SECONDS, wait: Wait = wait_for
@@ -123,11 +123,11 @@ class Client:
             seconds: How long the answer may take; None waits for ever.
             wait: How it is waited for. What it raises hangs up.
         """
-        return self._ask("POST", path, body, seconds, wait)
+        return self.request("POST", path, body, seconds=seconds, wait=wait)
 
     def delete(self, path: str) -> Any:
         """Ask for something to be taken back; raises like `get`."""
-        return self._ask("DELETE", path)
+        return self.request("DELETE", path)
 
     def lines(self, path: str, *, wait: Wait = wait_for, **query: Any) -> Iterator[bytes]:
         """Yield the lines of a stream, without their newlines, until it ends; raises like `get`.
@@ -149,11 +149,19 @@ class Client:
                     else:
                         yield line.data
 
-    def _ask(
-        self, method: str, path: str, body: Any = None, seconds: float | None = ANSWER_SECONDS, wait: Wait = wait_for
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        seconds: float | None = ANSWER_SECONDS,
+        wait: Wait = wait_for,
     ) -> Any:
+        """Send any request and return its answer; raises like `get`, and takes what `post` takes."""
         with _Exchange(self._path, self._trusted, wait) as exchange:
-            exchange.send(method, path, None if body is None else anyjson.dumps(body))
+            exchange.send(method, _with_query(path, query or {}), None if body is None else anyjson.dumps(body))
             status = exchange.status(seconds)
             self._met(exchange.version)
             return _checked(status, b"".join(exchange.data(seconds)))

@@ -398,7 +398,7 @@ class WorkspacesSection(Section):
     base: str = "HEAD"
     """The commit that new ones start from."""
     folder: AbsolutePath | None = None
-    """Folder of new ones; none: `chaperon/workspaces` in $XDG_DATA_HOME."""
+    """Folder of new ones; none: `$XDG_DATA_HOME/chaperon/workspaces`."""
     set_up: FilePath | None = None
     """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its
     environment. Where it fails, no agent is started and the workspace is kept."""

@@ -16,7 +16,6 @@ sandbox/        the sandbox of agents, made of what the machine can give
 services/       work beside the agents, and longer requests of people
 shim/           the process that holds one CLI and outlives the daemon
 socket/         access to the daemon's socket, and reports of refused peers
-start/          the entry point
 tasks/          stored tasks at work
 clock           the one place that reads the clocks
 descriptors     how many files the daemon may hold open

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -362,10 +361,5 @@ def as_json(findings: Sequence[DoctorFinding]) -> bytes:
 
 
 def foreign() -> str:
-    """Return the fault of the package `supervisor`, or nothing.
-
-    The entry point knows, which an installed package has beside itself.
-    """
-    within = "supervisor.runtime.start.chaperon"
-    way_in = import_module(within if find_spec(within) else "chaperon")
-    return str(way_in.foreign())
+    """Return the fault of the package `supervisor`, or nothing: the entry point beside it knows."""
+    return str(import_module("chaperon.start").foreign())

@@ -54,7 +54,7 @@ def test_the_wheel_has_the_code_and_its_data_and_nothing_else(wheel: Path) -> No
     names = set(zipfile.ZipFile(wheel).namelist())
     tops = {name.partition("/")[0] for name in names}
     assert tops == {
-        "chaperon.py", "supervisor", "monitors", "interventions", "checkpoints", "host", f"chaperon-{supervisor.__version__}.dist-info",
+        "chaperon", "supervisor", "monitors", "interventions", "checkpoints", "host", f"chaperon-{supervisor.__version__}.dist-info",
     }  # fmt: skip
     wanted = {f"supervisor/units/{path.name}" for path in (ROOT / "systemd").iterdir()} | {
         f"supervisor/rehearsal/scenarios/{path.name}" for path in (ROOT / "supervisor/rehearsal/scenarios").glob("*.yaml")

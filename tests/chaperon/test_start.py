@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import supervisor.runtime.start.chaperon as start
+from chaperon import start
 
 MODULE = Path(start.__file__)
 
@@ -38,13 +38,15 @@ def ours(site: Path) -> Path:
 
 
 def run(tmp_path: Path, *path: Path) -> subprocess.CompletedProcess[str]:
-    """The installed script: the module by its name in the top level, as the entry point imports it."""
+    """The installed script: it imports the package beside `supervisor`, as the entry point does."""
+    return python(tmp_path, "from chaperon.start import main; sys.exit(main())", *path)
+
+
+def python(tmp_path: Path, code: str, *path: Path) -> subprocess.CompletedProcess[str]:
+    """Code in an interpreter that sees the package `chaperon` behind those directories, and nothing else."""
     scripts = tmp_path / "scripts"
-    scripts.mkdir()
-    shutil.copy(MODULE, scripts / "chaperon.py")
-    code = (
-        f"import sys; sys.path[:0] = {[str(p) for p in (*path, scripts)]}; import chaperon; sys.exit(chaperon.main())"
-    )
+    shutil.copytree(MODULE.parent, scripts / "chaperon")
+    code = f"import sys; sys.path[:0] = {[str(p) for p in (*path, scripts)]}; {code}"
     return subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, "ps"], capture_output=True, text=True, timeout=30, check=False
     )
@@ -62,6 +64,12 @@ def test_theirs_before_ours_is_told_instead_of_a_failing_import(tmp_path: Path) 
     assert f"{tmp_path}/theirs/supervisor belongs to another distribution and hides chaperon's" in done.stderr
     assert "`pipx install .`" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_theirs_before_ours_is_told_to_a_program_that_imports_the_client(tmp_path: Path) -> None:
+    done = python(tmp_path, "import chaperon.client", other(tmp_path / "theirs"), ours(tmp_path / "ours"))
+    assert done.returncode == 1
+    assert f"ImportError: chaperon: The package 'supervisor' in {tmp_path}/theirs/supervisor belongs" in done.stderr
 
 
 def test_both_in_one_directory_is_told_though_ours_could_be_imported(tmp_path: Path) -> None:
@@ -95,7 +103,7 @@ def test_a_distribution_whose_name_only_begins_alike_is_not_the_other_one(tmp_pa
 @pytest.mark.slow
 def test_the_wheel_puts_the_way_in_beside_the_package_and_the_units_within(tmp_path: Path) -> None:
     build = pytest.importorskip("hatchling.build")
-    root = MODULE.parents[3]
+    root = MODULE.parents[1]
     done = subprocess.run(
         [sys.executable, "-c", f"import hatchling.build as b; b.build_wheel({str(tmp_path)!r})"],
         cwd=root, capture_output=True, text=True, timeout=55, check=False,
@@ -107,4 +115,9 @@ def test_the_wheel_puts_the_way_in_beside_the_package_and_the_units_within(tmp_p
         [sys.executable, "-m", "zipfile", "-l", str(wheel)], capture_output=True, text=True, check=True
     ).stdout
     names = {line.split()[0] for line in listed.splitlines()}
-    assert {"chaperon.py", "supervisor/units/chaperon.service", "supervisor/docs/reference/configuration.md"} <= names
+    assert {
+        "chaperon/start.py",
+        "chaperon/client.py",
+        "supervisor/units/chaperon.service",
+        "supervisor/docs/reference/configuration.md",
+    } <= names
