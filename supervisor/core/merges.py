@@ -44,6 +44,10 @@ class Merges:
             raise NotFoundError(f"There is no merge of {name!r}.", way_out="chaperon merge lists those that there are.")
         return found
 
+    def awaited(self, task: str) -> bool:
+        """Whether the work of a task is neither in its target nor given up: a merge of it is proposed, or on its way."""
+        return any(one.task == task and not one.phase.over for one in self._known.values())
+
     def remember(self, seq: int, event: MergeChanged) -> None:
         """Take in a step, once, however often the journal is read."""
         if seq <= self._last_seq:

@@ -5,7 +5,7 @@ Facts of the machine come in as numbers, so that the same facts give the same cl
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -85,12 +85,18 @@ class LocalQueue:
         store: The tasks.
         settings: Returns the settings in force.
         drained: Returns why no task is claimed at all; empty if some may be.
+        awaited: Returns whether a task's work is still to be merged. What depends on it, in the same repository, would
+            begin without that work.
     """
 
     def __init__(
-        self, store: TaskStore, settings: Callable[[], TaskSettings], drained: Callable[[], str] = lambda: ""
+        self,
+        store: TaskStore,
+        settings: Callable[[], TaskSettings],
+        drained: Callable[[], str] = lambda: "",
+        awaited: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        self._store, self._settings, self._drained = store, settings, drained
+        self._store, self._settings, self._drained, self._awaited = store, settings, drained, awaited
 
     def next(self, facts: MachineFacts) -> StoredTask | None:
         """The task to be claimed now; None if none can be."""
@@ -120,7 +126,16 @@ class LocalQueue:
         most = self._settings().slots_per_repository
         if most is not None and busy[task.spec.repository] >= most:
             return f"its repository has no slot free ({most} in use)"
-        return ""
+        return next(
+            (f"it waits for the work of {id_} to be merged: chaperon merge {id_}" for id_ in self._unmerged(task)), ""
+        )
+
+    def _unmerged(self, task: StoredTask) -> Iterator[str]:
+        """The tasks that it depends on whose work is not in its repository's target yet."""
+        for id_ in task.spec.depends_on:
+            needed = self._store.find(id_)
+            if needed is not None and needed.spec.repository == task.spec.repository and self._awaited(id_):
+                yield id_
 
     def _full(self) -> str:
         slots = self._settings().slots

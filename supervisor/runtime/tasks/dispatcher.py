@@ -23,6 +23,7 @@ from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.protocol import events
+from supervisor.protocol.merges import MergeChanged
 from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskState, TaskStep
@@ -92,7 +93,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Make the queue."""
         self._store = self.tools.board.tasks
-        self.queue = LocalQueue(self._store, lambda: self.settings, self._drained)
+        self.queue = LocalQueue(self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited)
         self.facts = MachineFacts(0.0, 0.0, 0.0)
         """The facts of the machine when they were last looked at."""
         self._wake = anyio.Event()
@@ -321,6 +322,7 @@ class Dispatcher:
 
 _TELLING = (
     events.StateChanged,
+    MergeChanged,
     events.ApprovalAsked,
     events.ApprovalGiven,
     events.DrainChanged,

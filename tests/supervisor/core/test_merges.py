@@ -53,3 +53,11 @@ def test_each_phase_that_is_not_over_can_end() -> None:
         while more := {after for before in reached for after in STEPS[before]} - reached:
             reached |= more
         assert phase.over or {MergePhase.MERGED, MergePhase.PARKED} <= reached
+
+
+def test_the_work_of_a_task_is_awaited_until_it_is_merged_or_given_up() -> None:
+    merges = Merges()
+    assert not merges.awaited("t-1")
+    for number, phase in enumerate((MergePhase.PROPOSED, MergePhase.PARKED, MergePhase.MERGED), 1):
+        merges.remember(number, changed(replace(MADE, task="t-1", phase=phase)))
+        assert merges.awaited("t-1") == (phase is not MergePhase.MERGED)

@@ -75,3 +75,18 @@ def test_a_drained_queue_gives_nothing_and_says_why(fold: Fold) -> None:
     drained = LocalQueue(fold.store, TaskSettings, lambda: "eva drains the queue")
     assert drained.next(IDLE) is None
     assert drained.reason(fold.store.get("t-1"), IDLE) == "eva drains the queue"
+
+
+def test_a_task_waits_until_the_work_that_it_depends_on_is_merged_in_its_repository(fold: Fold) -> None:
+    fold.add("t-1", repository="/a")
+    fold.add("t-2", repository="/a", depends_on=("t-1",))
+    fold.add("t-3", repository="/b", depends_on=("t-1",))
+    proposed = {"t-1"}
+    merging = LocalQueue(fold.store, lambda: TaskSettings(slots=10), awaited=proposed.__contains__)
+    assert claim_all(fold, merging) == ["t-1"]
+    fold.move("t-1", TaskStep.SUCCEED, "r1")
+    assert claim_all(fold, merging) == ["t-3"], "the work of another repository reaches it by no merge"
+    says = "it waits for the work of t-1 to be merged: chaperon merge t-1"
+    assert merging.reason(fold.store.get("t-2"), IDLE) == says
+    proposed.clear()
+    assert claim_all(fold, merging) == ["t-2"]
