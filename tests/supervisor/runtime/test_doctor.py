@@ -214,8 +214,6 @@ def test_what_the_configuration_names_is_looked_at_and_what_will_not_work_is_tol
     assert finding.ok is False
     for part in ("nosuch.py could not be run", "hooks.on-pause", "no program 'nosuch'"):
         assert sum(part in line for line in finding.says.splitlines()) == 1
-    file.write_text("hooks: {pre-merge: nosuch.sh}")
-    assert doctor.configuration(replace(around, config_file=file)).ok is None
 
 
 def test_a_runtime_directory_that_others_can_write_is_told(around: DoctorContext, tmp_path: Path) -> None:
