@@ -802,10 +802,10 @@ async def test_a_stream_that_breaks_is_asked_for_again(run: Run, workspace: Path
 async def test_a_hook_of_the_users_settings_has_the_last_word_on_a_calls_input(
     run: Run, tmp_path: Path, workspace: Path
 ) -> None:
-    """Even where ours gives an input too. What ran is in the hook after the call; the core compares."""
+    """Even where ours gives an input too: it answers last. What ran is in the hook after the call; the core compares."""
     changed = {"permissionDecision": "allow", "updatedInput": {"command": "echo ran > changed.txt"}}
     answer = orjson.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **changed}}).decode()
-    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": f"echo '{answer}'"}]}
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": f"sleep 1; echo '{answer}'"}]}
     (tmp_path / "home/.claude").mkdir(parents=True)
     (tmp_path / "home/.claude/settings.json").write_bytes(orjson.dumps({"hooks": {"PreToolUse": [hook]}}))
     ours = on("PreToolUse", permissionDecision="allow", updatedInput=MARK.input)
