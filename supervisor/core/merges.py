@@ -45,7 +45,7 @@ class Merges:
         return found
 
     def awaited(self, task: str) -> bool:
-        """Whether the work of a task is neither in its target nor given up: a merge of it is proposed, or on its way."""
+        """Whether the work of a task is neither in its target nor given up: a merge of it is proposed or under way."""
         return any(one.task == task and not one.phase.over for one in self._known.values())
 
     def remember(self, seq: int, event: MergeChanged) -> None:
