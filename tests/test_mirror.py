@@ -47,6 +47,7 @@ WITHOUT = {
     "supervisor/protocol/rollbacks.py": "types; tests/supervisor/runtime/checkpointing/test_captures.py",
     "supervisor/protocol/identity.py": "types; tests/supervisor/runtime/processes/test_identity.py",
     "supervisor/runtime/gateway/messages.py": "types; tests/supervisor/runtime/gateway/test_exchange.py",
+    "supervisor/core/settings.py": "types; tests/supervisor/config/test_model.py reads each from a configuration",
     "supervisor/protocol/export.py": "types; tests/supervisor/runtime/exporters/test_delivery.py",
     "interventions/decisions.py": "types; tests/supervisor/protocol/test_records.py",
     "monitors/contract/issues.py": "types; tests/supervisor/protocol/test_records.py",

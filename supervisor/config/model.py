@@ -22,10 +22,7 @@ from supervisor.config.knowledge import KnownLauncher, KnownProgram, KnownRule, 
 from supervisor.config.patterns import PatternsSection, ProgressSection
 from supervisor.config.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
-from supervisor.core.discoveries import DiscoverySettings
-from supervisor.core.limits import LimitSettings
-from supervisor.core.merges import MergeSettings, VerifySettings
-from supervisor.core.tasks.queue import TaskSettings
+from supervisor.core.settings import DiscoverySettings, LimitSettings, MergeSettings, TaskSettings, VerifySettings
 
 OWN_ARGUMENTS = frozenset(
     {

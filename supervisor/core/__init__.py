@@ -16,6 +16,7 @@ limits      the limits of a task, held at the gate
 merges      merges of agents' branches, as a fold over the journal, kept with the snapshot
 past        the known past of agents that ended
 session     one agent's session
+settings    the settings of limits, discoveries, stored tasks, merges and checks
 standing    standing orders of people to all agents, or to those of a repository
 states      the life of an agent as a table of states and steps
 timers      the names of a session's timers

@@ -1,19 +1,15 @@
 """Discoveries: facts that agents note for others, with a line in a reply that begins with a marker.
 
 The text of a discovery comes from an agent, so from whatever that agent has read: it is hostile. It is one line,
-bounded and made harmless before it is journalled, and others are given it as data. No event is imported here: the
-configuration takes its settings from this module, and a single review reads the configuration.
+bounded and made harmless before it is journalled, and others are given it as data.
 """
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Annotated
-
-from annotated_types import Ge, Le
 
 from interventions import sanitise
 from interventions.texts.fields import OPENING, cut
-from monitors.contract.bounds import Key
+from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol.plain import harmless
 from supervisor.protocol.words import DiscoveryScope
 
@@ -34,17 +30,6 @@ _SCOPES = {
     "repo": DiscoveryScope.REPOSITORY,
     **{scope.value: scope for scope in DiscoveryScope},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class DiscoverySettings:
-    """Facts that agents note for one another."""
-
-    enabled: Annotated[bool, Key()] = True
-    """Whether agents that work beside others are told how to note a fact, and all are told what is known."""
-    told_at_start: Annotated[int, Key(), Ge(0), Le(50)] = 10
-    """How many of the known facts an agent is told at its start, those that share most words with its task first, of
-    equals the last noted. Ten of them are at most 1,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)

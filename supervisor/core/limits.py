@@ -7,17 +7,14 @@ issues that are open. The detector of resources reports the approach to a limit;
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-from annotated_types import Ge, Le
 
 from interventions.contract import ResourceUsage
 from monitors.contract.actions import Action, Review
-from monitors.contract.bounds import Key
 from monitors.contract.effects import EffectType
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision, Severity
+from supervisor.core.settings import LimitSettings
 from supervisor.protocol.prices import Spent
 
 LIMIT_REACHED = "limit_reached"
@@ -32,19 +29,6 @@ EASED = 0.9
 """Share of a limit below which it counts as kept again: memory goes up and down around a limit."""
 
 FILE_EFFECTS: frozenset[EffectType] = frozenset({"file_write", "file_delete"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitSettings:
-    """The response at a limit."""
-
-    at_limit: Annotated[Literal["block", "hold", "tell"], Key()] = "block"
-    """At a limit. `block`: calls that change something are refused, and before a call of the model that would pass a
-    limit of tokens or cost the run ends. `hold`: they wait for a person, and so does the tool call that leads to such
-    a call of the model; without an approval, the run ends. `tell`: they run, and only the issue is raised."""
-    # Twice is beyond what a run needs to end well after its first word about it.
-    stop_at: Annotated[float, Key(), Ge(1), Le(1_000)] | None = 2.0
-    """How many times a limit of time or cost may be used up before the run is stopped at once. Empty: it never is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,12 @@
-"""Merges of agents' branches, as a fold over the journal, kept with the snapshot. The settings of checks and merges."""
+"""Merges of agents' branches, as a fold over the journal, kept with the snapshot."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from annotated_types import Ge, Le
 from pydantic import TypeAdapter
 
-from monitors.contract.bounds import Key, Seconds, Text
 from monitors.contract.errors import NotFoundError
 from supervisor.protocol.merges import Merge, MergeChanged
-from supervisor.protocol.tasks import MergeMode
 
 MOST_OVER = 500
 """Merges kept that are over, the last ones: what a person scrolls through. The journal has all."""
@@ -67,37 +63,3 @@ class Merges:
         """Take in what a snapshot has, before the journal is read from where it ends."""
         self._last_seq = saved["last_seq"]
         self._known = _SAVED.validate_python(saved["known"])
-
-
-Rounds = Annotated[int, Key(), Ge(0), Le(20)]
-"""How often work is given back. An agent that did not manage in a few rounds needs a person."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeSettings:
-    """The fate of the branches of agents that worked in workspaces of their own."""
-
-    mode: Annotated[MergeMode, Key()] = "propose"
-    """`off`: they stay where they are. `propose`: once an agent is done, its branch is listed by `chaperon merge`, and
-    a person has it merged. `auto`: it is merged by itself, if the check passes. `merge: auto` is short for this key."""
-    method: Annotated[Literal["rebase", "merge"], Key()] = "rebase"
-    """`rebase`: each commit of the agent's is written anew on top of the target, with its author; a branch that holds
-    merges of its own gets a merge commit. `merge`: always a merge commit."""
-    checked_out: Annotated[Literal["leave", "update"], Key()] = "leave"
-    """A merge by itself whose target is checked out in a worktree. `leave`: it stays a proposal. `update`: the files of
-    that worktree are set as well, if nothing in it is uncommitted. A merge that a person asks for does the latter."""
-    rounds: Rounds = 2
-    """How often a conflict or a failed check of merged work is given back to an agent before it is left to a person."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifySettings:
-    """The check of agents' work: a command that chaperon runs itself, and believes instead of the agent."""
-
-    command: Text = ""
-    """A line for the shell that exits with 0 if the work is good, for tasks that bring none of their own. Example:
-    `make test`. Empty: nothing is checked. `verify: make test` is short for this key."""
-    seconds: Seconds = 600
-    """How long it may take, in seconds, before it is ended with all that it started."""
-    rounds: Rounds = 2
-    """How often a failure is given back to the agent, with the end of the output, before the task fails."""

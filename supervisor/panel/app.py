@@ -43,9 +43,6 @@ STATIC = Path(__file__).parent / "static"
 
 Maker = Callable[[Request, PageFrame], Awaitable[h.Element]]
 
-NEWEST = 2**62
-"""Behind every event."""
-
 LONGEST_CODE = 1_000
 """Bytes of a sign-in form: a code has 43."""
 

@@ -10,9 +10,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from monitors.contract.words import MonitoringLevel
-
-MergeMode = Literal["off", "propose", "auto"]
-"""The fate of a finished task's branch: left alone, prepared for a person, or merged."""
+from supervisor.protocol.words import MergeMode
 
 TaskWorkspace = Literal["in-place", "new"]
 """In which worktree a stored task is worked on: the one that was named, or one of its own."""

@@ -1,6 +1,7 @@
 """The enumerations that names, messages, the socket API and the docs share."""
 
 from enum import StrEnum
+from typing import Literal
 
 
 class AgentState(StrEnum):
@@ -66,3 +67,7 @@ class DiscoveryScope(StrEnum):
     """Agents in the same repository."""
     ALL = "all"
     """Every agent."""
+
+
+MergeMode = Literal["off", "propose", "auto"]
+"""The fate of a finished task's branch: left alone, prepared for a person, or merged."""

@@ -30,8 +30,8 @@ from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, prepare
 from supervisor.core.board import Board
-from supervisor.core.discoveries import DiscoverySettings
 from supervisor.core.learning import Lessons
+from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.protocol.identity import Identity

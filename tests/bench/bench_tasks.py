@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
+from supervisor.core.settings import TaskSettings
+from supervisor.core.tasks.queue import LocalQueue, MachineFacts
 from supervisor.core.tasks.store import TaskStore
 from supervisor.protocol.task_events import TaskClaimed, TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep

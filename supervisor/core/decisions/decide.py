@@ -25,7 +25,7 @@ from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import RISKY, CaptureRules
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.rollback import Phase
-from supervisor.core.limits import LimitSettings
+from supervisor.core.settings import LimitSettings
 from supervisor.core.states import take
 from supervisor.protocol import messages
 from supervisor.protocol.events import (

@@ -3,52 +3,15 @@
 Facts of the machine come in as numbers, so that the same facts give the same claim.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from math import inf
+from typing import Protocol
 
-from annotated_types import Ge, Le
-
-from monitors.contract.bounds import Count, Key, Pause
+from supervisor.core.settings import TaskSettings
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.store import TaskStore
-
-
-def is_prefix(value: str) -> str:
-    """Return a prefix of agents' names as it is; raises ValueError if no name can begin with it."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,22}", value):
-        raise ValueError(f"{value!r} begins no agent's name: use up to 23 letters, digits, hyphens and underscores")
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSettings:
-    """How stored tasks are worked on: how many at once, what the machine must have left for one more, and their end."""
-
-    slots: Count = 2
-    """How many are worked on at once: one CLI has about 205 MB, and a test run beside it keeps a core busy."""
-    slots_per_repository: Count | None = None
-    """The same for each repository; empty: as `slots`."""
-    min_free_memory_mb: Annotated[int, Key(), Ge(0)] = 512
-    """Memory that must be available before one more is begun, in MiB: an idle CLI has 205, with a test run twice
-    that."""
-    min_free_disk_mb: Annotated[int, Key(), Ge(0)] = 1_024
-    """Room that the disks of workspaces and state must have before one more is begun, in MiB."""
-    max_load_per_core: Annotated[float, Key(), Ge(0), Le(1_000)] = 8.0
-    """One-minute load average, divided by the number of cores, above which none is begun; 0: it does not matter.
-    Builds make 1 to 4 in health; beyond 8 each agent is slower than fewer would be."""
-    retries: Annotated[int, Key(), Ge(0), Le(100)] = 2
-    """How many more attempts follow on one that failed, unless the task says so itself. The CLI's own crashes are
-    retried before, within one attempt, as `interventions.max_retries` says."""
-    retry_seconds: Pause = 10
-    """Time until a task whose attempt failed is claimed again, in seconds; doubled after each attempt."""
-    stopped_seconds: Pause = 60
-    """Time until a task whose agent a person stopped is claimed again, in seconds. In it the person can change or
-    cancel it; `chaperon task retry` has it claimed at once."""
-    name_prefix: Annotated[str, Key(is_prefix)] = "echo"
-    """Agents of stored tasks are named by it and a number. Example: `echo-001`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +25,10 @@ class MachineFacts:
     """Unix time in seconds."""
 
 
+NOT_LOOKED_AT = MachineFacts(inf, inf, 0.0)
+"""The facts of a machine that was not looked at yet: they hold nothing back."""
+
+
 class TaskQueue(Protocol):
     """The queue's place: who asks for the next task need not know where tasks are kept.
 
@@ -69,12 +36,20 @@ class TaskQueue(Protocol):
     that has lost its claim is told so by `holds`.
     """
 
+    def is_empty(self) -> bool:
+        """Whether no task is pending."""
+        ...
+
     def next(self, facts: MachineFacts) -> StoredTask | None:
         """The task to be claimed now; None if none can be."""
         ...
 
     def holds(self, task: str, run_id: str) -> bool:
         """Whether a run still has its task."""
+        ...
+
+    def reason(self, task: StoredTask, facts: MachineFacts) -> str:
+        """Why a pending task is not claimed now; empty if it is the next, or only waits for those before it."""
         ...
 
 
@@ -97,6 +72,10 @@ class LocalQueue:
         awaited: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._store, self._settings, self._drained, self._awaited = store, settings, drained, awaited
+
+    def is_empty(self) -> bool:
+        """Whether no task is pending."""
+        return not self._store.has_pending()
 
     def next(self, facts: MachineFacts) -> StoredTask | None:
         """The task to be claimed now; None if none can be."""

@@ -106,6 +106,10 @@ class TaskStore:
         """Those that no agent has, in the order of the queue, whether or not they may be claimed."""
         return sorted((self._tasks[id_] for id_ in self._pending), key=_place)
 
+    def has_pending(self) -> bool:
+        """Whether any is in the queue."""
+        return bool(self._pending)
+
     def ready(self) -> Iterator[StoredTask]:
         """Those that may be claimed, in the order of the queue: pending, with all dependencies done."""
         looked_at: dict[str, tuple[int, float, int, str]] = {}

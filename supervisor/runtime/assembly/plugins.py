@@ -29,18 +29,20 @@ from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from interventions.contract import Answer, Strategy
-from interventions.recovery.after_end import RecoveryAnswer
 from monitors.contract.actions import Reviewer
 from monitors.contract.errors import UsageError
-from monitors.contract.issues import Detector
 from monitors.review.catalogue import failures
 from monitors.review.rules.definitions import Knowledge
 from monitors.review.rules.rules import Rule
 from monitors.review.verdict.risk import RiskCalculator
-from supervisor.protocol.export import Exporter
+
+if TYPE_CHECKING:  # a single review has no use for them
+    from interventions.contract import Answer, Strategy
+    from interventions.recovery.after_end import RecoveryAnswer
+    from monitors.contract.issues import Detector
+    from supervisor.protocol.export import Exporter
 
 Part = TypeVar("Part")
 
@@ -190,11 +192,13 @@ def _wrong_exporter(made: object) -> str:
 REVIEWERS: PluginKind[Reviewer] = PluginKind("reviewers", "make_reviewer", _having("review"))
 RULES: PluginKind[Sequence[Rule]] = PluginKind("rules", "make_rules", _wrong_rules)
 RISK: PluginKind[RiskCalculator] = PluginKind("risk", "make_risk", _having("score"))
-DETECTORS: PluginKind[Detector] = PluginKind("detectors", "make_detector", _having("see", texts=("name",)))
-INTERVENTIONS: PluginKind[Answer] = PluginKind(
+DETECTORS: "PluginKind[Detector]" = PluginKind("detectors", "make_detector", _having("see", texts=("name",)))
+INTERVENTIONS: "PluginKind[Answer]" = PluginKind(
     "interventions", "make_intervention", _having("plan", texts=("name", "kind"))
 )
-STRATEGY: PluginKind[Strategy] = PluginKind("strategy", "make_strategy", _having("ladder", "position", texts=("name",)))
-RECOVERY: PluginKind[RecoveryAnswer] = PluginKind("recovery", "make_recovery", _having("after_end", texts=("name",)))
-EXPORTERS: PluginKind[Exporter] = PluginKind("exporters", "make_exporter", _wrong_exporter)
+STRATEGY: "PluginKind[Strategy]" = PluginKind(
+    "strategy", "make_strategy", _having("ladder", "position", texts=("name",))
+)
+RECOVERY: "PluginKind[RecoveryAnswer]" = PluginKind("recovery", "make_recovery", _having("after_end", texts=("name",)))
+EXPORTERS: "PluginKind[Exporter]" = PluginKind("exporters", "make_exporter", _wrong_exporter)
 KINDS: tuple[PluginKind[Any], ...] = (REVIEWERS, RULES, RISK, DETECTORS, INTERVENTIONS, STRATEGY, RECOVERY, EXPORTERS)

@@ -27,9 +27,7 @@ from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.checkpoints import CaptureRules
-from supervisor.core.limits import LimitSettings
-from supervisor.core.merges import MergeSettings, VerifySettings
-from supervisor.core.tasks.queue import TaskSettings
+from supervisor.core.settings import LimitSettings, MergeSettings, TaskSettings, VerifySettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules

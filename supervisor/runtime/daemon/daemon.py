@@ -30,8 +30,8 @@ from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.discoveries import briefing
 from supervisor.core.fold.history import subject_of
 from supervisor.core.fold.summary import Summary
-from supervisor.core.merges import MergeSettings
 from supervisor.core.session import Session
+from supervisor.core.settings import MergeSettings
 from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent

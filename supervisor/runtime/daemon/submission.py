@@ -17,7 +17,7 @@ from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
-from supervisor.core.discoveries import DiscoverySettings
+from supervisor.core.settings import DiscoverySettings
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """Permitted names of agents: each names a directory and a control group."""

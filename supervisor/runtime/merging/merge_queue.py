@@ -22,7 +22,7 @@ from monitors.contract.tasks import Limits
 from monitors.contract.wording import counted
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
-from supervisor.core.merges import MergeSettings, VerifySettings
+from supervisor.core.settings import MergeSettings, VerifySettings
 from supervisor.protocol.merges import (
     STEPS,
     CheckResult,
@@ -51,10 +51,6 @@ up with that."""
 
 MOST_NAMED = 20
 """Conflicts that the journal has of one merge."""
-
-
-class MergeFailedError(ChaperonError):
-    """A merge that was asked for did not come to its end; all is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

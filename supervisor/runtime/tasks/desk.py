@@ -11,15 +11,16 @@ from interventions.approval import ApprovalSettings
 from monitors.contract.errors import UsageError
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
+from supervisor.core.settings import is_prefix
 from supervisor.core.tasks.admission import check_added, check_edited
-from supervisor.core.tasks.queue import is_prefix
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.core.tasks.store import TaskStore
 from supervisor.protocol import events
 from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.task_events import TaskEdited, TaskMoved, TaskReordered, TasksAdded
-from supervisor.protocol.tasks import MergeMode, TaskSpec, TaskState, TaskStep, TaskWorkspace
+from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep, TaskWorkspace
+from supervisor.protocol.words import MergeMode
 from supervisor.runtime.daemon.submission import OwnLimits, Submission, SubmissionRequest
 
 MOST_AT_ONCE = 10_000

@@ -6,6 +6,7 @@ anywhere finds the same due at its next start.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
@@ -19,7 +20,8 @@ from monitors.contract.errors import ChaperonError, NotFoundError
 from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
-from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
+from supervisor.core.settings import TaskSettings
+from supervisor.core.tasks.queue import NOT_LOOKED_AT, LocalQueue, MachineFacts, TaskQueue
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.protocol import events
@@ -38,7 +40,8 @@ from supervisor.runtime.tasks.earlier_attempts import ChangedFiles, last_attempt
 from supervisor.runtime.tasks.machine import machine_facts
 
 LOOK_SECONDS = 2.0
-"""Time between two looks at the queue while nothing happens: gates of the machine open by themselves."""
+"""Time between two looks at the queue while tasks are pending and nothing happens: gates of the machine open by
+themselves."""
 
 AGENT_MB = 256.0
 """Memory that a task which has just been claimed will take, in MiB, before its CLI is seen to have it: an idle one has
@@ -93,9 +96,11 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Make the queue."""
         self._store = self.tools.board.tasks
-        self.queue = LocalQueue(self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited)
-        self.facts = MachineFacts(0.0, 0.0, 0.0)
-        """The facts of the machine when they were last looked at."""
+        self.queue: TaskQueue = LocalQueue(
+            self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited
+        )
+        self.facts = NOT_LOOKED_AT
+        """The facts of the machine when they were last looked at, which they are while a task is pending."""
         self._wake = anyio.Event()
         self._busy: set[str] = set()
         """Tasks for which something is under way here: an agent's start, or the completion of its work."""
@@ -121,7 +126,7 @@ class Dispatcher:
                     if task.id not in self._busy:
                         self._follow(task, under_way)
                 await self._claim(under_way)
-                with anyio.move_on_after(LOOK_SECONDS):
+                with anyio.move_on_after(inf if self.queue.is_empty() else LOOK_SECONDS):
                     await self._wake.wait()
 
     def _drained(self) -> str:
@@ -131,6 +136,9 @@ class Dispatcher:
     # ── claims ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _claim(self, under_way: TaskGroup) -> None:
+        if self.queue.is_empty():
+            self.facts = NOT_LOOKED_AT
+            return
         now = self.tools.stamp("")["at"]
         self.facts = await anyio.to_thread.run_sync(machine_facts, self.tools.folders, now)
         while self.claims and not self.tools.is_ending() and (task := self.queue.next(self.facts)) is not None:
@@ -250,7 +258,7 @@ class Dispatcher:
                 what = f"Chaperon failed at the completion of task {task.id}: {error!r}. The task was parked, with all of its work."
                 self.tools.fault(agent.agent, "completion_failed", what, Severity.HIGH, "Please report this.")
                 due = NextStep(TaskStep.PARK, f"chaperon failed: {error!r}")
-            if due.step is TaskStep.REWORK and self._store.holds(task.id, run_id):
+            if due.step is TaskStep.REWORK and self.queue.holds(task.id, run_id):
                 self._begin(self._store.get(task.id), under_way, due.why)
                 return
             self._move(task.id, run_id, due.step, due.why, tried=due.tried)
@@ -266,7 +274,7 @@ class Dispatcher:
     async def _let_go(self) -> None:
         """End the agents whose runs have lost their claims: what they do from here on counts no more."""
         for agent in self.tools.board.at_work():
-            lost = agent.run_id and not self._store.holds(agent.stored_task, agent.run_id)
+            lost = agent.run_id and not self.queue.holds(agent.stored_task, agent.run_id)
             if not lost or agent.agent in self._told_to_stop or agent.state is AgentState.STOPPING:
                 continue
             self._told_to_stop.add(agent.agent)
@@ -289,7 +297,7 @@ class Dispatcher:
         self, id_: str, run_id: str, step: TaskStep, why: str, *, tried: bool = False, not_before: float = 0.0
     ) -> None:
         """Have the task take a step, if the run still has it."""
-        if not self._store.holds(id_, run_id):
+        if not self.queue.holds(id_, run_id):
             log.info("run %s has lost its claim of %s, so that the task could not %s", run_id, id_, step)
             return
         before = self._store.get(id_).state
@@ -314,7 +322,7 @@ class Dispatcher:
         Raises:
             LostClaimError: The run has lost its claim.
         """
-        if not self._store.holds(id_, run_id):
+        if not self.queue.holds(id_, run_id):
             raise LostClaimError(id_, run_id)
         self._move(id_, run_id, step, why)
         return self._store.get(id_)

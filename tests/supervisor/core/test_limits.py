@@ -14,8 +14,9 @@ from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision, Severity
 from supervisor.core.decisions.decide import SessionSettings
-from supervisor.core.limits import RULE, LimitSettings
+from supervisor.core.limits import RULE
 from supervisor.core.session import Session
+from supervisor.core.settings import LimitSettings
 from supervisor.protocol import events
 from supervisor.protocol.commands import ApplyLimits, Command, Freeze, StartTimer
 from supervisor.protocol.words import AgentState

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.core.tasks.queue import LocalQueue, MachineFacts, TaskSettings
+from supervisor.core.settings import TaskSettings
+from supervisor.core.tasks.queue import LocalQueue, MachineFacts
 from supervisor.protocol.tasks import TaskStep
 from tests.supervisor.core.tasks.conftest import Fold
 

@@ -1,17 +1,26 @@
 from pathlib import Path
+from typing import Any
 
+import anyio
 import psutil
 import pygit2
 import pytest
 
+from supervisor.core.board import Board
+from supervisor.core.settings import TaskSettings
+from supervisor.core.tasks.queue import NOT_LOOKED_AT
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol import events
-from supervisor.protocol.tasks import TaskState, TaskStep
+from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.task_events import TaskMoved, TasksAdded
+from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.tasks.completion import FinishedRun, LostClaimError, MoveTask, NextStep
+from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 from tests.stages.house import bash, house, say
+from tests.stages.session import Play
 from tests.supervisor.runtime.tasks.conftest import add, desk, state_of, until_task
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
@@ -41,6 +50,51 @@ async def test_tasks_are_worked_on_one_after_the_other_by_agents_of_their_own(tm
         (task.id, task.runs[0].run_id) for task in (first, second)
     ]
     assert len({each.workspace for each in submitted}) == 2
+
+
+async def test_the_machine_is_looked_at_while_a_task_is_pending_and_then_no_more() -> None:
+    board = Board(lambda submitted: Play().make(submitted))
+    seen: list[events.AnyEvent] = []
+
+    def happened(event: events.AnyEvent) -> int:
+        seen.append(event)
+        board.remember(len(seen), event)
+        dispatcher.saw(event)
+        return len(seen)
+
+    def stamp(agent: str) -> EventStamp:
+        return {"agent": agent, "at": 1.0, "mono": 1.0}
+
+    async def never(*_: object, **__: object) -> Any:
+        raise AssertionError("no agent is started")
+
+    tools = TaskTools(board, happened, stamp, never, never, never, lambda *_: None, lambda: False, never)
+    dispatcher = Dispatcher(tools, TaskSettings(min_free_memory_mb=10**9))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(dispatcher.run)
+        await anyio.wait_all_tasks_blocked()
+        assert dispatcher.facts is NOT_LOOKED_AT
+        task = TaskSpec(id="t-1", prompt="Do it.", repository="/r")
+        happened(TasksAdded(**stamp(""), request_id="1", tasks=(task,), by="eva"))
+        while dispatcher.facts is NOT_LOOKED_AT:
+            await anyio.sleep(0)
+        held_back = dispatcher.queue.reason(board.tasks.get("t-1"), dispatcher.facts_now())
+        assert held_back.endswith("MiB of memory are free, and tasks.min_free_memory_mb is 1000000000")
+        cancel = TaskStep.CANCEL
+        happened(
+            TaskMoved(
+                **stamp(""),
+                task="t-1",
+                before=TaskState.PENDING,
+                after=TaskState.CANCELLED,
+                step=cancel,
+                why="",
+                by="eva",
+            )
+        )
+        while dispatcher.facts is not NOT_LOOKED_AT:
+            await anyio.sleep(0)
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_person_who_stops_an_agent_gives_its_task_back_and_the_next_goes_on_in_the_workspace(
