@@ -19,7 +19,7 @@ STARTERS = {
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
-    "supervisor/cli/commands/exec_claude.py": "the CLI, whose process it becomes",
+    "supervisor/cli/commands/work/exec_claude.py": "the CLI, whose process it becomes",
     "supervisor/runtime/shim/enter.py": "a check of an agent's work, in its own place",
 }
 """Modules that start programs, and which."""

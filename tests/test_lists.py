@@ -25,7 +25,7 @@ from monitors.review.tools import is_known
 from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from monitors.review.verdict.rewrites import REWRITES
 from supervisor.cli.__main__ import COMMANDS, SAYS
-from supervisor.cli.commands.view import _SHOWN
+from supervisor.cli.commands.agents.view import _SHOWN
 from supervisor.cli.words import COLOURS
 from supervisor.config import knowledge, model, patterns
 from supervisor.config.base import Section

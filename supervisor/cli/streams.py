@@ -9,8 +9,8 @@ from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError
 from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
-from supervisor.cli.commands.export import INCIDENTS, JOURNAL, Export
-from supervisor.cli.commands.view import View
+from supervisor.cli.commands.agents.view import View
+from supervisor.cli.commands.service.export import INCIDENTS, JOURNAL, Export
 from supervisor.cli.following import (
     Lines,
     OutputWatch,

@@ -31,6 +31,7 @@ from supervisor.protocol.events import (
     DiscoveryNoted,
     InterventionJudged,
     LineReceived,
+    MergeChanged,
     OutcomeGiven,
     PatternAdjusted,
     RecoveryTaken,
@@ -39,7 +40,6 @@ from supervisor.protocol.events import (
     TrustDecided,
     WorkspaceClosed,
 )
-from supervisor.protocol.merges import MergeChanged
 
 MakeSession = Callable[[TaskSubmitted], Session]
 

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from monitors.contract.errors import NotFoundError
-from supervisor.protocol.merges import Merge, MergeChanged
+from supervisor.protocol.kinds.merges import MergeChanged
+from supervisor.protocol.merges import Merge
 
 MOST_OVER = 500
 """Merges kept that are over, the last ones: what a person scrolls through. The journal has all."""

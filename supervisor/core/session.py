@@ -19,8 +19,8 @@ from monitors.review.allowances import Allowance
 from supervisor.core.decisions import validation
 from supervisor.core.decisions.adoption import TABLE, Found, Todo
 from supervisor.core.decisions.decide import AgentSurroundings, Decider, SessionSettings
+from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
-from supervisor.core.fold.rollback import Phase
 from supervisor.core.fold.summary import Summary
 from supervisor.core.timers import (
     APPROVAL,

@@ -1,6 +1,6 @@
 """The settings of limits, discoveries, stored tasks, merges and checks.
 
-They stand apart from the code that obeys them: every command that reads the configuration loads them, and most need none
+They stand apart from the code that obeys them: every command that reads the configuration loads them, and few need it
 of that code.
 """
 

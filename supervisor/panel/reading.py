@@ -1,7 +1,7 @@
 """Questions to the daemon that several pages ask."""
 
 from supervisor.cli.client import RefusedError
-from supervisor.cli.commands.view import View
+from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import path_part
 from supervisor.panel.link import PanelLink, Record
 from supervisor.panel.pages import timeline

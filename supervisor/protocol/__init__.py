@@ -2,6 +2,7 @@
 
 Pure: no file, clock, process or randomness is used here, and a test ensures it.
 
+kinds/        the kinds of events, by what they are about
 commands      commands of the core to the runtime
 control       lines written to the CLI
 events        facts, as the journal keeps them
@@ -11,15 +12,12 @@ lines         bytes to lines
 merges        checks and merges
 messages      lines of the CLI to typed messages
 moments       a moment of a run, as the core knows it at a checkpoint
-order_events  events of people's orders: to many agents at once, and to take no new tasks
 plain         text from outside, made plain
 prices        tokens and their cost
 records       journal lines: one event, one line of JSON, with a sequence number, a chain and a checksum
 retrying      the CLI's own retries
 rollbacks     one declaration of how a person wants to go back, for the route, the journal's event and the command
 settings      the settings of a repository that make the CLI run programs, and the settings that these run under
-stamp         the fields that every event carries
-task_events   the events of stored tasks, as the journal keeps them
 tasks         the words of stored tasks, which exist apart from the agents that try them
 words         the enumerations that names, messages, the socket API and the docs share
 """

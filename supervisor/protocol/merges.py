@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
-
-from supervisor.protocol.stamp import Event
 
 
 class CheckOutcome(StrEnum):
@@ -194,21 +191,3 @@ class MergePlan:
     uncommitted: int = 0
     """Paths of the agent's workspace that are not committed, and so not in it."""
     warnings: tuple[str, ...] = field(default=())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckMade(Event):
-    """An agent's finished work was checked where it was made."""
-
-    task: str
-    """The task's id."""
-    result: CheckResult
-    kind: Literal["check_made"] = "check_made"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeChanged(Event):
-    """A merge of an agent's branch took a step."""
-
-    merge: Merge
-    kind: Literal["merge_changed"] = "merge_changed"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.kinds.stamp import EventStamp
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 

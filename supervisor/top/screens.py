@@ -11,8 +11,8 @@ from textual.widgets import Footer, RichLog, Static
 
 from monitors.contract.errors import ChaperonError
 from supervisor.cli.client import wait_for
-from supervisor.cli.commands.diff import COLOURS, patch_lines
-from supervisor.cli.commands.view import View
+from supervisor.cli.commands.agents.diff import COLOURS, patch_lines
+from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import agent_path
 from supervisor.cli.following import events
 from supervisor.cli.words import clean

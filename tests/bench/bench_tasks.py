@@ -16,7 +16,7 @@ from typing import Any
 from supervisor.core.settings import TaskSettings
 from supervisor.core.tasks.queue import LocalQueue, MachineFacts
 from supervisor.core.tasks.store import TaskStore
-from supervisor.protocol.task_events import TaskClaimed, TaskMoved, TasksAdded
+from supervisor.protocol.events import TaskClaimed, TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
 from tests.bench.figures import Figure, table
 

@@ -11,7 +11,7 @@ from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 from supervisor.protocol import events
-from supervisor.protocol.task_events import TasksAdded
+from supervisor.protocol.events import TasksAdded
 from supervisor.protocol.tasks import TaskSpec
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, served, until

@@ -22,8 +22,8 @@ from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.events import EventStamp
 from supervisor.protocol.records import decode
-from supervisor.protocol.stamp import EventStamp
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse

@@ -22,9 +22,9 @@ from supervisor.core import gate, limits
 from supervisor.core.decisions import incidents, lifecycle, restart
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
-from supervisor.core.fold.checkpoints import RISKY, CaptureRules
+from supervisor.core.fold.life.checkpoints import RISKY, CaptureRules
+from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
-from supervisor.core.fold.rollback import Phase
 from supervisor.core.settings import LimitSettings
 from supervisor.core.states import take
 from supervisor.protocol import messages

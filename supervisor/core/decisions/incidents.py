@@ -11,7 +11,7 @@ from monitors.contract.wording import counted
 from monitors.contract.words import Severity
 from monitors.guarded import DetectorFailure
 from supervisor.core.bypass import Bypass
-from supervisor.core.fold.history import subject_of
+from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.pending_incidents import IncidentCause, ScriptChanged, SettingsChanged
 from supervisor.core.timers import STANDSTILL

@@ -2,8 +2,8 @@
 
 from supervisor.core.decisions.restart import RetrySettings, waits_out
 from supervisor.core.decisions.stop_sequence import StopSequence
+from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
-from supervisor.core.fold.rollback import Phase
 from supervisor.core.states import Transition, legal
 from supervisor.protocol.events import (
     AgentExited,

@@ -28,25 +28,25 @@ from monitors.contract.tasks import Task
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
-from supervisor.core.fold.checkpoints import CaptureRules, Captures
 from supervisor.core.fold.controller_events import tell_controller
-from supervisor.core.fold.history import History
+from supervisor.core.fold.conversation.history import History
+from supervisor.core.fold.conversation.noted_facts import NotedFacts
+from supervisor.core.fold.conversation.outbox import Outbox, message_id
+from supervisor.core.fold.conversation.requests import Requests
+from supervisor.core.fold.conversation.restating import Restating
+from supervisor.core.fold.conversation.todo_list import TodoList
+from supervisor.core.fold.conversation.turns import Turns
 from supervisor.core.fold.issues import Issues
-from supervisor.core.fold.noted_facts import NotedFacts
-from supervisor.core.fold.outage import Outage
-from supervisor.core.fold.outbox import Outbox, message_id
-from supervisor.core.fold.pausing import Pausing
+from supervisor.core.fold.life.checkpoints import CaptureRules, Captures
+from supervisor.core.fold.life.outage import Outage
+from supervisor.core.fold.life.pausing import Pausing
+from supervisor.core.fold.life.processes import Processes
+from supervisor.core.fold.life.restarts import Retries
+from supervisor.core.fold.life.rollback import GoingBack, Phase
+from supervisor.core.fold.life.stopping import AgentStop
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import PredictedChanges
-from supervisor.core.fold.processes import Processes
-from supervisor.core.fold.requests import Requests
-from supervisor.core.fold.restarts import Retries
-from supervisor.core.fold.restating import Restating
-from supervisor.core.fold.rollback import GoingBack, Phase
-from supervisor.core.fold.stopping import AgentStop
 from supervisor.core.fold.summary import Summary, WaitingAction
-from supervisor.core.fold.todo_list import TodoList
-from supervisor.core.fold.turns import Turns
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.observing.frames import Unread, read
 from supervisor.core.observing.observer import Observer, erred, sampled

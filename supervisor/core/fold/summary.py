@@ -10,7 +10,7 @@ from monitors.contract.actions import PastCall, Review
 from monitors.contract.tasks import Task
 from monitors.contract.todo import TodoItem
 from monitors.patterns.model_judge import QuestionsAsked
-from supervisor.core.fold.history import CallUnderWay, subject_of
+from supervisor.core.fold.conversation.history import CallUnderWay, subject_of
 from supervisor.protocol import messages
 from supervisor.protocol.events import (
     AftermathSeen,

@@ -17,7 +17,7 @@ from monitors.contract.observations import Observation
 from monitors.guarded import EVERYTHING
 from supervisor.core import bypass, gate, limits
 from supervisor.core.decisions import decide
-from supervisor.core.fold.checkpoints import CaptureRules
+from supervisor.core.fold.life.checkpoints import CaptureRules
 from supervisor.core.fold.memory import Memory
 from supervisor.core.replay.transcript_replay import PLACES, Replay, SeenIssue, home_of
 from supervisor.protocol.events import AnyEvent, DaemonStarted, IssueSeen, PolicyChanged, ReviewMade, TaskSubmitted

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from monitors.contract.errors import NotFoundError
 from supervisor.core.tasks.records import StoredTask, TaskHistoryEntry, TaskRun
 from supervisor.core.tasks.states import TABLE
-from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
+from supervisor.protocol.kinds.tasks import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
 
 TaskEvent = TasksAdded | TaskEdited | TaskReordered | TaskClaimed | TaskMoved

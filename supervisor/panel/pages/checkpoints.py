@@ -6,7 +6,7 @@ import htpy as h
 
 from monitors.contract.wording import counted
 from supervisor.cli.agent_words import CHANGED
-from supervisor.cli.commands.checkpoints import REASONS
+from supervisor.cli.commands.agents.checkpoints import REASONS
 from supervisor.cli.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import htpy as h
 
-from supervisor.cli.commands.view import View, ViewLine
+from supervisor.cli.commands.agents.view import View, ViewLine
 from supervisor.panel.pages.parts import Data, block, moment
 
 

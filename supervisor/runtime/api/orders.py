@@ -14,7 +14,7 @@ from checkpoints.workspace.worktree import worktree_of
 from monitors.contract.errors import UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES
 from supervisor.protocol import events
-from supervisor.protocol.order_events import OrderControl
+from supervisor.protocol.kinds.orders import OrderControl
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.orders import standing

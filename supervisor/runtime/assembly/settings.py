@@ -26,7 +26,7 @@ from supervisor.config.yaml_tree import YamlError, parse
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
-from supervisor.core.fold.checkpoints import CaptureRules
+from supervisor.core.fold.life.checkpoints import CaptureRules
 from supervisor.core.settings import LimitSettings, MergeSettings, TaskSettings, VerifySettings
 from supervisor.protocol.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths

@@ -15,7 +15,7 @@ from monitors.contract.tasks import MAX_PROMPT_BYTES, Task
 from supervisor.core.board import Board
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp
 from supervisor.runtime.attached.cli_process import CliProcess
 from supervisor.runtime.attached.link import HookLink
 from supervisor.runtime.attached.translation import GATE

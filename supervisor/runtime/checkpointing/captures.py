@@ -14,7 +14,7 @@ from monitors.review.prediction import in_changes
 from monitors.review.verdict.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp
 from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError, Restored
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts

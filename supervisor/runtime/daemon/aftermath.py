@@ -24,8 +24,7 @@ from monitors.contract.wording import counted
 from monitors.contract.words import Decision
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.events import AftermathSeen, AnyEvent, ReviewMade
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import AftermathSeen, AnyEvent, EventStamp, ReviewMade
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalError

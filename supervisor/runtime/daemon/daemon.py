@@ -28,15 +28,15 @@ from supervisor.core.decisions.adoption import FIRST, Found, Todo
 from supervisor.core.decisions.lifecycle import asked
 from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.discoveries import briefing
-from supervisor.core.fold.history import subject_of
+from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.summary import Summary
 from supervisor.core.session import Session
 from supervisor.core.settings import MergeSettings
 from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent
+from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.stamp import EventStamp
 from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.attaching import Attaching

@@ -27,7 +27,7 @@ from checkpoints.workspace import repository
 from interventions.words import InterventionKind
 from monitors.contract.errors import ChaperonError
 from monitors.contract.words import Severity
-from supervisor.core.fold.history import subject_of
+from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import (
     AnyEvent,
@@ -35,9 +35,10 @@ from supervisor.protocol.events import (
     DiscoveryNoted,
     FaultSeen,
     IncidentOpened,
+    MergeChanged,
     StateChanged,
 )
-from supervisor.protocol.merges import Merge, MergeChanged, MergePhase
+from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.log import log

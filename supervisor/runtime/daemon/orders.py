@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from supervisor.core.standing import StandingOrders
 from supervisor.protocol import events
-from supervisor.protocol.order_events import OrderGiven
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp, OrderGiven
 from supervisor.runtime.daemon.submission import UnavailableError
 
 

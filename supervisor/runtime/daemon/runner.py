@@ -40,10 +40,10 @@ from supervisor.protocol.commands import (
     Thaw,
     WriteEvent,
 )
+from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
 from supervisor.protocol.messages import decode, request_id_of
-from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.timers import Timers
 from supervisor.runtime.incidents.feed import IncidentFeed

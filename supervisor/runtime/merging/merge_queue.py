@@ -23,12 +23,12 @@ from monitors.contract.wording import counted
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.settings import MergeSettings, VerifySettings
+from supervisor.protocol.events import MergeChanged
 from supervisor.protocol.merges import (
     STEPS,
     CheckResult,
     ConflictLevel,
     Merge,
-    MergeChanged,
     MergePhase,
     MergePlan,
 )

@@ -12,8 +12,7 @@ from supervisor.config.environment import agent_environment, with_variables
 from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
-from supervisor.protocol.events import SettingsFound
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp, SettingsFound
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.credential import shielded
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client

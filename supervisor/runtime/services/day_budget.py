@@ -9,7 +9,7 @@ import anyio
 from monitors.contract.wording import dollars
 from monitors.contract.words import Severity
 from supervisor.core.fold.summary import DAY
-from supervisor.protocol.order_events import OrderControl, OrderGiven
+from supervisor.protocol.kinds.orders import OrderControl, OrderGiven
 from supervisor.runtime.log import log
 from supervisor.runtime.services import orders
 from supervisor.runtime.services.orders import OrderParts

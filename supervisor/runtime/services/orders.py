@@ -11,8 +11,8 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.order_events import OrderGiven, OrderResult
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp
+from supervisor.protocol.kinds.orders import OrderGiven, OrderResult
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.orders import held_by
 from supervisor.runtime.journal.journal import Journal

@@ -10,7 +10,7 @@ from monitors.contract.errors import ChaperonError
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
+from supervisor.protocol.events import EventStamp
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.journal.journal import Journal

@@ -14,9 +14,9 @@ from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
+from supervisor.protocol.events import EventStamp
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackRequest
-from supervisor.protocol.stamp import EventStamp
 from supervisor.runtime.checkpointing.captures import Checkpointing
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees

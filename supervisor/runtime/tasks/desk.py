@@ -17,8 +17,7 @@ from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.core.tasks.store import TaskStore
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskEdited, TaskMoved, TaskReordered, TasksAdded
+from supervisor.protocol.events import EventStamp, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep, TaskWorkspace
 from supervisor.protocol.words import MergeMode
 from supervisor.runtime.daemon.submission import OwnLimits, Submission, SubmissionRequest

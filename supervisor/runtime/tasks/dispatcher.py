@@ -25,9 +25,15 @@ from supervisor.core.tasks.queue import NOT_LOOKED_AT, LocalQueue, MachineFacts,
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.protocol import events
-from supervisor.protocol.merges import MergeChanged
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
+from supervisor.protocol.events import (
+    EventStamp,
+    MergeChanged,
+    TaskClaimed,
+    TaskEdited,
+    TaskMoved,
+    TaskReordered,
+    TasksAdded,
+)
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.orders import drained

@@ -20,9 +20,8 @@ from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.protocol import events
-from supervisor.protocol.merges import CheckMade, CheckOutcome, CheckResult, Merge, MergePhase
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskMoved
+from supervisor.protocol.events import CheckMade, EventStamp, TaskMoved
+from supervisor.protocol.merges import CheckOutcome, CheckResult, Merge, MergePhase
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.runtime.merging.merge_queue import MergeQueue, how_it_ended, merge_of, uncommitted
 from supervisor.runtime.merging.verification import Check, Verifier

@@ -18,8 +18,7 @@ from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import IllegalTaskStepError
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskClaimed, TaskMoved
+from supervisor.protocol.events import EventStamp, TaskClaimed, TaskMoved
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
 

@@ -53,7 +53,7 @@ NEEDLESS_FOR_A_REVIEW = {
     "supervisor.protocol.events",
     "supervisor.protocol.merges",
     "supervisor.protocol.messages",
-    "supervisor.protocol.task_events",
+    "supervisor.protocol.kinds.tasks",
     "supervisor.protocol.tasks",
     "supervisor.runtime.daemon.daemon",
 }

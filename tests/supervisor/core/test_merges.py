@@ -6,7 +6,8 @@ import pytest
 
 from monitors.contract.errors import NotFoundError
 from supervisor.core.merges import MOST_OVER, Merges
-from supervisor.protocol.merges import STEPS, Merge, MergeChanged, MergePhase
+from supervisor.protocol.events import MergeChanged
+from supervisor.protocol.merges import STEPS, Merge, MergePhase
 
 MADE = Merge(
     id="a1", task="t-1", project="/repo", branch="chaperon/a1", base="0" * 40, target="main", phase=MergePhase.PROPOSED, why="done"

@@ -4,7 +4,7 @@ from typing import Any
 
 from supervisor.core.standing import MOST_ORDERS, MOST_REQUESTS, StandingOrders
 from supervisor.protocol import events
-from supervisor.protocol.order_events import OrderControl
+from supervisor.protocol.kinds.orders import OrderControl
 
 
 def ordered(control: OrderControl, id_: str, project: str = "", agents: tuple[str, ...] = ()) -> Any:

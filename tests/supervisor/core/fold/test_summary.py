@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from monitors.contract.words import Decision
-from supervisor.core.fold.history import CallUnderWay
+from supervisor.core.fold.conversation.history import CallUnderWay
 from supervisor.core.fold.summary import LONGEST_WORDS, Summary
 from supervisor.protocol import events
 from supervisor.protocol.messages import Assistant, Result, parse_frame

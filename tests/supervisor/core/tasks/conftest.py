@@ -7,8 +7,7 @@ import pytest
 
 from supervisor.core.tasks.states import TABLE
 from supervisor.core.tasks.store import TaskEvent, TaskStore
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskClaimed, TaskMoved, TasksAdded
+from supervisor.protocol.events import EventStamp, TaskClaimed, TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskStep
 
 

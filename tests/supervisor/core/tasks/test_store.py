@@ -3,7 +3,7 @@ import pytest
 from monitors.contract import anyjson
 from supervisor.core.tasks import store as stores
 from supervisor.core.tasks.store import TaskStore
-from supervisor.protocol.task_events import TaskEdited, TaskMoved, TaskReordered, TasksAdded
+from supervisor.protocol.events import TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskState, TaskStep
 from tests.supervisor.core.tasks.conftest import Fold, spec
 

@@ -9,7 +9,8 @@ import pytest
 
 from monitors.contract.errors import UsageError
 from supervisor.core.fold.summary import Summary
-from supervisor.protocol.merges import STEPS, ConflictLevel, MergeChanged, MergePhase
+from supervisor.protocol.events import MergeChanged
+from supervisor.protocol.merges import STEPS, ConflictLevel, MergePhase
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.merging.git_merge import MergeError
 from tests.stages.daemon import Base, ended, served, until

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 
 from supervisor.core.tasks.records import StoredTask
-from supervisor.protocol.task_events import TasksAdded
+from supervisor.protocol.events import TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.tasks.desk import TaskDesk

@@ -9,8 +9,7 @@ from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.core.tasks.states import IllegalTaskStepError
 from supervisor.core.tasks.store import TaskEvent, TaskStore
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskClaimed, TaskMoved
+from supervisor.protocol.events import EventStamp, TaskClaimed, TaskMoved
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.runtime.tasks.desk import TaskChange, TaskDesk, TaskWanted
 

@@ -11,8 +11,8 @@ from supervisor.core.settings import TaskSettings
 from supervisor.core.tasks.queue import NOT_LOOKED_AT
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol import events
-from supervisor.protocol.stamp import EventStamp
-from supervisor.protocol.task_events import TaskMoved, TasksAdded
+from supervisor.protocol.kinds.stamp import EventStamp
+from supervisor.protocol.kinds.tasks import TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import ChaperonError
-from supervisor.core.fold.history import CallUnderWay
+from supervisor.core.fold.conversation.history import CallUnderWay
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask, TaskRun
 from supervisor.protocol.tasks import TaskSpec, TaskState

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from supervisor.protocol import events
-from supervisor.protocol.merges import CheckMade, MergeChanged, MergePhase
+from supervisor.protocol.events import CheckMade, MergeChanged
+from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal.script import ScriptStep
 from supervisor.runtime.service import complete_work

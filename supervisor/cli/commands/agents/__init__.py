@@ -1,0 +1,13 @@
+"""Commands that show agents, steer them, and go back.
+
+agents       commands about agents that run or ran
+allowances   commands by which a person lets an agent do what the reviewer would block
+approvals    commands about what waits for a person
+checkpoints  commands that keep checkpoints
+diff         the command that shows the content of what an agent changed
+drain        the command by which a daemon takes no new tasks
+removal      the commands that remove what ended agents left
+rollback     the command that goes back to a checkpoint, once what it loses was shown and confirmed
+timeline     the timeline of an agent for a terminal
+view         events of the journal as lines for people
+"""

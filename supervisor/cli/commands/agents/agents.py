@@ -1,0 +1,179 @@
+"""Commands about agents that run or ran: ps, show, say, pause, resume, stop, redirect."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitors.contract.wording import counted, dollars
+from supervisor.cli import agent_words, common, terminal
+from supervisor.cli.agent_words import with_task_text
+from supervisor.cli.client import Client, RefusedError, wait_for
+from supervisor.cli.following import events
+from supervisor.cli.many import control, many_options
+from supervisor.cli.tables import table
+from supervisor.runtime.clock import Clock
+
+
+@click.command()
+@click.option("--all", "every", is_flag=True, help="Those too that ended long ago.")
+@common.json_option
+def ps(every: bool, as_json: bool) -> None:
+    """List agents: those at work, and of the ended ones the latest and those that need a look."""
+
+    def work() -> None:
+        daemon = common.daemon()
+        agents = daemon.get("/v1/agents") if every else daemon.get("/v1/agents", recent="true")
+        if as_json:
+            terminal.echo_json([with_task_text(agent) for agent in agents])
+            return
+        now = Clock().wall()
+        head, *rows = table(agent_words.COLUMNS, [agent_words.row(agent, now) for agent in agents])
+        terminal.echo(head)
+        for agent, row in zip(agents, rows, strict=True):
+            terminal.echo(row)
+            for below in agent_words.below_row(agent, now):
+                for line in terminal.wrapped(below, 4):
+                    terminal.echo(line)
+        health = daemon.get("/v1/health")
+        if left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents):
+            terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
+        for line in agent_words.in_force(health.get("orders") or {}):
+            terminal.echo(line)
+        with suppress(RefusedError):  # a daemon before an upgrade
+            spent = daemon.get("/v1/costs")
+            if spent["total_usd"]:
+                terminal.echo(f"Cost: {dollars(spent['today_usd'])} today (UTC), {dollars(spent['total_usd'])} in all.")
+
+    common.run(work)
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--why", is_flag=True, help="Show why it was answered as it was, with the figures.")
+@click.option("--timeline", is_flag=True, help="Show what it did, step by step, with the time of each since its start.")
+@common.json_option
+def show(agent: str, why: bool, timeline: bool, as_json: bool) -> None:
+    """Show what one agent is, did, and met."""
+
+    def work() -> None:
+        daemon = common.daemon()
+        known = daemon.get(common.agent_path(agent))
+        if as_json:
+            terminal.echo_json(with_task_text(known))
+        elif timeline:
+            # Here and not above: the views take a tenth of the time of `ps` to import.
+            from supervisor.cli.commands.agents.timeline import timeline_lines
+
+            for line in timeline_lines(known, events(daemon, wait_for, agent=agent)):
+                terminal.echo(line)
+        elif why:
+            terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
+        else:
+            found = agent_words.portrait(known, changes_of(daemon, agent), Clock().wall())
+            terminal.echo("\n".join(found))
+
+    common.run(work)
+
+
+def changes_of(daemon: Client, agent: str) -> Any:
+    """Return the changes in an agent's workspace; None if it has no checkpoints to compare with."""
+    with suppress(RefusedError):
+        return daemon.get(f"{common.agent_path(agent)}/changes")
+    return None
+
+
+@click.command()
+@click.argument("words", metavar="[AGENT] TEXT", nargs=-1, required=True)
+@many_options
+@common.json_option
+def say(words: tuple[str, ...], every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
+    """Tell AGENT something: into its running turn, or as a new one. With --all or --repo, all words are the TEXT."""
+    many = every or repo is not None
+    agent, text = (None, words) if many else (words[0], words[1:])
+    if not text:
+        raise click.UsageError(f"Nothing is said to {agent}: the TEXT is missing.")
+    body = {"text": common.whole_text(" ".join(text))}
+    control("say", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("text", nargs=-1)
+@click.option("--task", metavar="TASK", help="A pending stored task instead of words.")
+@click.option("--goal", "goals", multiple=True, help="When the new task is done; may be given several times.")
+@click.option("--constraint", "constraints", multiple=True, help="What it must keep to; may be given several times.")
+@click.option("--expect-path", "expected_paths", multiple=True, help="Glob of what it should touch; several times.")
+@click.option("--wip-commit", is_flag=True, help="Commit unfinished work on the agent's own branch before.")
+@click.option("--request-id", default="", help="Names the request, which is taken once however often it is sent.")
+@common.json_option
+def redirect(agent: str, text: tuple[str, ...], task: str | None, as_json: bool, **about: Any) -> None:
+    """Interrupt AGENT at what it does, and give it another task: TEXT, or one of the store.
+
+    A stored task that it had goes back to the queue. What the old task asked for counts no more: goals, constraints and
+    expected paths are those of the new one.
+    """
+    if bool(text) == (task is not None):
+        raise click.UsageError("Say what the agent is to do instead, or name a stored task with --task.")
+    words = {"text": common.whole_text(" ".join(text)), "task": task}
+    _ask(agent, "redirect", {**words, **about}, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@many_options
+@click.option("--at-turn-end", is_flag=True, help="Let the turn that runs end first.")
+@click.option("--reason", default="", help="What the journal and `chaperon ps` say about why.")
+@common.json_option
+def pause(
+    agent: str | None,
+    every: bool,
+    repo: Path | None,
+    request_id: str,
+    at_turn_end: bool,
+    reason: str,
+    as_json: bool,
+) -> None:
+    """Hold AGENT at its next tool call, until `chaperon resume`."""
+    said = {"at_turn_end": at_turn_end, "reason": common.whole_text(reason)}
+    body = {name: value for name, value in said.items() if value}
+    control("pause", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@many_options
+@common.json_option
+def resume(agent: str | None, every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
+    """Let AGENT go on that is paused, or start one again at once that waits to be."""
+    control("resume", agent, {}, every=every, repo=repo, request_id=request_id, as_json=as_json)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@many_options
+@click.option("--force", is_flag=True, help="End all processes at once instead of asking first.")
+@click.option("--reason", default="", help="What the journal says about why.")
+@common.json_option
+def stop(
+    agent: str | None, every: bool, repo: Path | None, request_id: str, force: bool, reason: str, as_json: bool
+) -> None:
+    """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
+
+    This returns when the stop has begun.
+    """
+    body = {"force": force, "reason": common.whole_text(reason)}
+    control("stop", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+
+
+def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
+    def work() -> None:
+        known = common.daemon().post(f"{common.agent_path(agent)}/{what}", body)
+        if as_json:
+            terminal.echo_json(with_task_text(known))
+        else:
+            terminal.echo(f"{known['agent']} is {known['state']}.")
+
+    common.run(work)

@@ -1,0 +1,132 @@
+"""The command that goes back to a checkpoint, once what it loses was shown and confirmed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
+from supervisor.cli import common, terminal
+from supervisor.cli.client import Client
+from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment
+from supervisor.cli.words import clean
+
+SHOWN = 40
+"""Paths that are listed; `--json` has all."""
+
+MARKS = {"added": ("+", "green"), "modified": ("~", "yellow"), "deleted": ("-", "red")}
+"""How a changed path is drawn; changes of type or mode are drawn as modified."""
+
+
+class UnusualError(ChaperonError):
+    """Going back is of unusual size and was not confirmed as such."""
+
+
+@click.command()
+@click.argument("name", metavar="CHECKPOINT")
+@agent_option
+@click.option("--files-only", is_flag=True, help="Leave the conversation as it is.")
+@click.option("--fresh", is_flag=True, help="Begin the conversation anew instead of going on from the checkpoint.")
+@click.option("--with-branch", is_flag=True, help="Move the branch back as well; its commits are kept under a ref.")
+@click.option("--to-new-workspace", is_flag=True, help="Write the files into a new worktree; the agent is left alone.")
+@click.option("--say", "text", default="", help="What the agent is told beside the fact.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--unusual", is_flag=True, help="Confirm a rollback of unusual size.")
+@common.json_option
+def rollback(
+    name: str, agent: str, to_new_workspace: bool, dry_run: bool, yes: bool, as_json: bool, **how: Any
+) -> None:
+    """Go back to CHECKPOINT: files, and the conversation of an agent that lives.
+
+    What is there now is kept as a checkpoint first, so that going back to that undoes it.
+    """
+    if to_new_workspace and (dry_run or any(how.values())):
+        raise click.UsageError("--to-new-workspace goes with --agent and --json alone: nothing is lost by it.")
+
+    def work() -> None:
+        daemon = common.daemon()
+        if to_new_workspace:
+            _tell_written(_written(daemon, name, agent), as_json=as_json)
+            return
+        plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent, "with_branch": how["with_branch"]})
+        if dry_run and as_json:
+            terminal.echo_json(plan)
+        elif not as_json:
+            terminal.echo("\n".join(_told(plan, files_only=how["files_only"], fresh=how["fresh"])))
+        if dry_run:
+            return
+        _confirm(plan, yes=yes, unusual=how["unusual"])
+        body = {"checkpoint": name, **how}
+        done = daemon.post(f"{common.agent_path(agent or plan['agent'])}/rollback", body, seconds=None)
+        if as_json:
+            terminal.echo_json(done)
+            return
+        terminal.echo(
+            f"{counted(done['restored'], 'path was', 'paths were')} set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
+        )
+        if done["commits_kept_as"]:
+            then = plan["target"]["repository"]
+            terminal.echo(
+                f"Branch {then['branch']} stands on {then['head'][:12]} again. Its commits since are kept: git log {done['commits_kept_as']}"
+            )
+        if done["session_id"]:
+            terminal.echo(f"The conversation goes on in session {done['session_id']}.")
+
+    common.run(work)
+
+
+def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
+    written: Mapping[str, Any] = daemon.post(f"{checkpoint_path(name)}/workspace", {"agent": agent}, seconds=None)
+    return written
+
+
+def _tell_written(written: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.echo_json(written)
+        return
+    terminal.echo(f"{written['checkpoint']} was written to {written['workspace']}, on branch {written['branch']}.")
+    for path in written["kept"]:
+        terminal.echo(f"Not written: {clean(path)}")
+    terminal.echo(f"An agent goes on there with: chaperon run --repo {written['workspace']} PROMPT")
+
+
+def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:
+    if plan["unusual"] and not unusual:
+        raise UnusualError(f"{plan['unusual']} Nothing was changed.", way_out="Say --unusual as well if that is meant.")
+    if not yes:
+        common.confirm("Go back?", "Going back was not confirmed")
+
+
+def _told(plan: Mapping[str, Any], *, files_only: bool, fresh: bool) -> list[str]:
+    """Return the facts that a person should know before the rollback."""
+    target = plan["target"]
+    lost = [one for one in plan["lost"] if one["change"] != "deleted"]
+    back = [one for one in plan["lost"] if one["change"] == "deleted"]
+    facts = target["facts"]
+    what = "files"
+    if plan["live"] and not files_only:
+        anew = fresh or facts["agent"] != plan["agent"] or not facts["position"]["message_uuid"]
+        talk = f"the conversation of {plan['agent']}"
+        what = f"files, and {talk} begins anew" if anew else f"files and {talk}"
+    lines = [f"Going back to {target['name']} ({moment(facts['at'])}, {facts['reason']}): {what}."]
+    if lost:
+        lines += [f"Lost here, and kept in a checkpoint ({len(lost)}):", *_listed(lost)]
+    if back:
+        lines += [f"Comes back ({len(back)}):", *(f"  {one['path']}" for one in back[:SHOWN])]
+    if not plan["lost"]:
+        lines.append("The files are as they were then.")
+    lines += [f"Stays as it is: {one['path']}: {one['why']}" for one in plan["kept"][:SHOWN]]
+    return [*lines, *plan["warnings"]]
+
+
+def _listed(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Changed paths, one a line, with a mark each and the counts below."""
+    lines = []
+    for one in changes[:SHOWN]:
+        mark, colour = MARKS.get(one["change"], MARKS["modified"])
+        lines.append(f"  {click.style(mark, fg=colour)} {clean(one['path'])}")
+    if len(changes) > SHOWN:
+        lines.append(f"  … and {len(changes) - SHOWN} more")
+    return lines

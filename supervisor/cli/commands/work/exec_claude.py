@@ -1,0 +1,113 @@
+"""The command that stands in for `claude`: it becomes the CLI, with our hooks beside those of its caller."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.cli import common
+from supervisor.cli.commands.work.attach import hooks_socket, when_away_options
+
+if TYPE_CHECKING:
+    from supervisor.runtime.attached.attachments import WhenAway
+
+NAME = "claude"
+
+SETTINGS = "--settings"
+"""The CLI's option for more settings, as a file or as JSON; given twice, its last value alone counts."""
+
+
+class NotStartedError(ChaperonError):
+    """The system refused to start the CLI."""
+
+
+@click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@when_away_options
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_claude(when_away: str, wait: float, command: tuple[str, ...]) -> None:
+    """Become the Claude CLI of COMMAND (`-- claude …`), under the daemon's watch.
+
+    Input, output, exit code, signals and terminal are the CLI's own: this process becomes it. A link named `claude` to
+    `chaperon` that comes first on PATH does the same, and so does such a link as the CLI path of an agent SDK.
+    """
+
+    def work() -> None:
+        from supervisor.runtime.attached import attachments
+
+        path = program(command[0])
+        entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
+        arguments = with_hooks(command[1:], entries)
+        try:
+            os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
+        except OSError as error:
+            raise NotStartedError(
+                f"The Claude CLI {path!r} cannot be started: {error.strerror}; nothing was started.",
+                way_out="chaperon doctor names the one that agents would be started with.",
+            ) from error
+
+    common.run(work)
+
+
+def program(name: str) -> str:
+    """Return the path of the CLI of that name, which is not a link to ourselves.
+
+    Raises:
+        UsageError: There is none, or it is another program.
+    """
+    if Path(name).name != NAME:
+        raise UsageError(
+            f"{name!r} is not the Claude CLI, so hooks mean nothing to it; nothing was started.",
+            way_out="Say: chaperon exec -- claude …, or put a link named claude to chaperon first on PATH.",
+        )
+    if "/" in name:
+        return str(Path(name).absolute())
+    ours = Path(sys.argv[0]).resolve()
+    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    kept = [folder for folder in folders if (Path(folder) / name).resolve() != ours]
+    from supervisor.runtime.processes.find_cli import locate
+
+    path, _ = locate(common.configuration().config.agent.command, {**os.environ, "PATH": os.pathsep.join(kept)})
+    return path
+
+
+def with_hooks(arguments: Sequence[str], entries: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the CLI's arguments with settings that have these hooks too.
+
+    Raises:
+        UsageError: The settings of the arguments cannot be read.
+    """
+    kept, given, number = list[str](), "", 0
+    while number < len(arguments):
+        argument = arguments[number]
+        if argument == "--":
+            break
+        if argument == SETTINGS and number + 1 < len(arguments):
+            given, number = arguments[number + 1], number + 2
+        elif argument.startswith(f"{SETTINGS}="):
+            given, number = argument.partition("=")[2], number + 1
+        else:
+            kept.append(argument)
+            number += 1
+    settings = _settings(given) if given else {}
+    hooks = settings.setdefault("hooks", {})
+    if not isinstance(hooks, dict) or any(not isinstance(hooks.get(event, []), list) for event in entries):
+        raise UsageError(f"The hooks of {SETTINGS} {given[:200]!r} are no lists by their names; nothing was started.")
+    for event, entry in entries.items():
+        hooks[event] = [*hooks.get(event, []), entry]
+    return [SETTINGS, json.dumps(settings), *kept, *arguments[number:]]
+
+
+def _settings(given: str) -> dict[str, Any]:
+    try:
+        text = given if given.lstrip().startswith("{") else Path(given).read_text()
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"The settings {given[:200]!r} cannot be read ({error}); nothing was started.") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"The settings {given[:200]!r} are no object; nothing was started.")
+    return found

@@ -1,0 +1,53 @@
+"""Events of the daemon itself."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from interventions.decisions import Incident
+from supervisor.protocol.kinds.stamp import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStarted(Event):
+    """A daemon took this state directory."""
+
+    version: str
+    pid: int
+    boot_id: str
+    """The machine's boot; `mono` compares only within one."""
+    home: str = ""
+    """The home directory of its agents, which reviews lean on."""
+    protected: tuple[str, ...] = ()
+    """Paths that no agent touches while it runs; reviews lean on them too."""
+    policy: str = ""
+    """The digest of the policy that counted from then on; empty in journals of before."""
+    kind: Literal["daemon_started"] = "daemon_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChanged(Event):
+    """The configuration changed while the daemon ran; the new policy counts from the next review of each agent on."""
+
+    digest: str
+    """Names the policy: its keys, its texts, and the code of its plugins."""
+    before: str
+    """The digest of the policy that it replaces."""
+    changed: tuple[str, ...] = ()
+    """The keys that changed; none if a text or a plugin did."""
+    kind: Literal["policy_changed"] = "policy_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStopped(Event):
+    """The daemon ended in order; its agents live on."""
+
+    reason: str
+    kind: Literal["daemon_stopped"] = "daemon_stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSeen(Event):
+    """Something failed that a person should know of, outside what agents do."""
+
+    incident: Incident
+    kind: Literal["fault_seen"] = "fault_seen"

@@ -1,0 +1,78 @@
+"""Events of people's orders: to many agents at once, to remove what an agent left, to take no new tasks."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from supervisor.protocol.kinds.stamp import Event
+
+OrderControl = Literal["pause", "resume", "stop", "say"]
+"""Controls that can be given to many agents at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """The outcome of an order for one agent."""
+
+    agent: str
+    done: bool
+    """Whether the agent was asked."""
+    what: str
+    """The consequence, or why it was not asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderGiven(Event):
+    """A person gives one control to many agents; what each of them is asked follows behind it, under its id.
+
+    A pause stands until it is lifted: agents that start meanwhile are held as well.
+    """
+
+    id: str
+    control: OrderControl
+    by: str
+    """The person: the peer of the socket, by user name."""
+    project: str = ""
+    """The repository whose agents it is for, as `TaskSubmitted.project`; empty for all."""
+    agents: tuple[str, ...] = ()
+    """The agents that it is for: those that were live when it was given."""
+    reason: str = ""
+    text: str = ""
+    """The message to them, if they are told something."""
+    at_turn_end: bool = False
+    force: bool = False
+    lifts: str = ""
+    """Of a resume, the id of the only pause that it lifts; empty lifts all."""
+    kind: Literal["order_given"] = "order_given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderCarriedOut(Event):
+    """Every agent of an order was asked, or could not be."""
+
+    id: str
+    """The order's."""
+    results: tuple[OrderResult, ...] = ()
+    """One for each of its agents, in their order."""
+    kind: Literal["order_carried_out"] = "order_carried_out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRemoved(Event):
+    """A person had the remains of an ended agent removed: its workspace, its branch and its files."""
+
+    by: str
+    removed: tuple[str, ...] = ()
+    """The things that were removed, in words."""
+    lost: tuple[str, ...] = ()
+    """The things that were lost with them, in words; empty unless it was forced."""
+    kind: Literal["agent_removed"] = "agent_removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainChanged(Event):
+    """A person has no new tasks taken, or has them taken again; agents that run go on."""
+
+    on: bool
+    by: str
+    reason: str = ""
+    kind: Literal["drain_changed"] = "drain_changed"
