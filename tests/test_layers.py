@@ -154,7 +154,12 @@ def test_the_shim_imports_the_standard_library_alone() -> None:
     assert {name.split(".")[0] for path in sources("supervisor.runtime.shim") for name in imports(path)} <= known
 
 
-USERS_OF_THE_DAEMON = ("supervisor/runtime/service.py", "supervisor/runtime/api/")
+USERS_OF_THE_DAEMON = (
+    "supervisor/runtime/service.py",
+    "supervisor/runtime/parts.py",
+    "supervisor/runtime/serving.py",
+    "supervisor/runtime/api/",
+)
 """Who makes the daemon, and who lets people ask it for everything. All others are handed the parts that they use."""
 
 

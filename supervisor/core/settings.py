@@ -1,7 +1,7 @@
 """The settings of limits, discoveries, stored tasks, merges and checks.
 
-They stand apart from the code that obeys them: every command that reads the configuration loads them, and few need it
-of that code.
+They stand apart from the code that obeys them: every command that reads the configuration loads them, and few need
+that code.
 """
 
 import re

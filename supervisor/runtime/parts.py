@@ -1,0 +1,182 @@
+"""The parts of a daemon, made from what it is started with."""
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from host.durable import REAL_DISK, Disk
+from monitors.contract.words import Severity
+from supervisor.config.embedded import settings_from
+from supervisor.config.load import ConfigSource
+from supervisor.config.model import Config
+from supervisor.config.paths import StatePaths
+from supervisor.core.board import Board
+from supervisor.core.settings import DiscoverySettings
+from supervisor.protocol.export import Exporter
+from supervisor.runtime.assembly.settings import (
+    channels,
+    gateway_settings,
+    has_gateway,
+    merge_rules,
+    sandboxes,
+    task_settings,
+    worktree_rules,
+)
+from supervisor.runtime.checkpointing.manager import CheckpointManager
+from supervisor.runtime.checkpointing.worktrees import Worktrees
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.hooks import HookRunner
+from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
+from supervisor.runtime.daemon.submission import Defaults
+from supervisor.runtime.exporters.delivery import Exporting, Positions
+from supervisor.runtime.gateway.client import GatewayClient
+from supervisor.runtime.gateway.messages import Refused
+from supervisor.runtime.processes.cgroups import Containment, Uncontained
+from supervisor.runtime.processes.launcher import ProcessLauncher
+from supervisor.runtime.state_files import OpenedState
+from supervisor.runtime.tasks.completion import Completion
+from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
+from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
+
+
+def complete_work(daemon: Daemon) -> WorkCompletion:
+    """Return the completion of a daemon's stored tasks: by the configured checks and merges."""
+    daemon.merging.before_merge = daemon.hooks.before_merge
+    daemon.merging.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
+    parts = daemon.board, daemon.happened, daemon.stamp, daemon.fault, daemon.verifier, daemon.merging
+    return WorkCompletion(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The start parameters of a daemon."""
+
+    config: Config
+    places: StatePaths
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    """The daemon's environment, from which agents get theirs."""
+    listening: socket.socket | None = None
+    """A socket that the service manager opened; None: one is made."""
+    clock: Clock = field(default_factory=Clock)
+    disk: Disk = REAL_DISK
+    """The disk of the journal and the incident log; another, in tests."""
+    source: ConfigSource | None = None
+    """The source that the configuration is read from again if it changes; None: it stays as it is."""
+    claims: bool = True
+    """Whether agents claim stored tasks."""
+    completion: Callable[[Daemon], Completion] = complete_work
+    """Makes the completion of the work on stored tasks."""
+    last: bool = False
+    """Whether no other daemon will ever serve this state directory: agents end with this one, however it ends."""
+
+
+def start_exporting(
+    daemon: Daemon, exporter: Exporter, positions: Positions, known_to: int, tasks: anyio.abc.TaskGroup
+) -> None:
+    """Have an exporter send the audit record, from where it stopped."""
+
+    def count(name: str, result: str, number: int) -> None:
+        daemon.metrics.add("chaperon_exported_total", name, result, value=number)
+
+    exporting = Exporting(exporter, daemon.journal, positions, daemon.fault, count, known_to)
+    daemon.exporting.append(exporting)
+    tasks.start_soon(exporting.run, name=f"exporter {exporter.name}")
+
+
+def make_daemon(
+    setup: Setup,
+    board: Board,
+    opened: OpenedState,
+    launcher: ProcessLauncher,
+    manager: CheckpointManager,
+    kept_out: Mapping[str, str],
+    tasks: anyio.abc.TaskGroup,
+) -> Daemon:
+    """Make the daemon of its parts; nothing runs yet."""
+    config = setup.config
+    where, kept = config.workspaces, config.checkpoints
+    every = kept.periodic if kept.enabled else 0
+    usual = config.agent.permission_mode, config.resources.limits()
+    noted = settings_from(DiscoverySettings, config.discoveries.model_dump())
+    defaults = Defaults(*usual, where.mode, where.base, every, noted, kept_out)
+    trusted = board.trusts.trusted
+    copies = setup.places.state / "hooks"
+    repositories = RepositoryHooks(copies, trusted) if config.hooks.repositories else None
+    return Daemon(
+        board,
+        opened.journal,
+        opened.feed,
+        launcher,
+        manager,
+        Worktrees(worktree_rules(config, setup.places, setup.environ)),
+        setup.clock,
+        tasks,
+        defaults,
+        opened.metrics,
+        channels(config),
+        HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries, repositories),
+        merge_rules(config, setup.places, setup.environ),
+    )
+
+
+def make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
+    """Make what lets agents claim stored tasks, and have it see every event."""
+    folders = (daemon.worktrees.rules.folder, setup.places.state)
+    tools = TaskTools(
+        daemon.board,
+        daemon.happened,
+        daemon.stamp,
+        daemon.submit,
+        daemon.request,
+        daemon.close_workspace,
+        daemon.fault,
+        lambda: daemon.ending,
+        daemon.checkpoint_manager.changed_since_start,
+        folders,
+    )
+    dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)
+    daemon.watchers.append(dispatcher.saw)
+    return dispatcher
+
+
+def host_refused(daemon: Daemon, refused: Refused) -> None:
+    """Report a request that the gateway refused."""
+    what = f"Agent {refused.agent} asked the gateway for {refused.what!r} and was refused: {refused.why}"
+    daemon.fault(refused.agent, "request_refused", what, Severity.LOW)
+
+
+def make_gateway(setup: Setup, board: Board) -> GatewayClient | None:
+    """Return the gateway of this daemon, if agents reach the model through it."""
+    if not has_gateway(setup.config):
+        return None
+    settings = partial(gateway_settings, setup.config, setup.environ, last=setup.last)
+    live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
+    return GatewayClient(settings, setup.places.gateway, setup.environ, live)
+
+
+def make_launcher(setup: Setup, board: Board, descriptors: int, gateway: GatewayClient | None) -> ProcessLauncher:
+    """Say how agents are held, and take away the groups of those that ended. Blocks."""
+    owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
+    never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
+    containment = Containment.find(owner) if setup.config.agent.cgroups == "auto" else never
+    launcher = ProcessLauncher(
+        setup.config.agent,
+        setup.environ,
+        setup.places.agents,
+        containment,
+        trusted=board.trusts.trusted,
+        descriptors=descriptors,
+        ends_with_daemon=setup.last,
+        sandboxes=sandboxes(setup.config, setup.places, setup.environ),
+        gateway=gateway,
+    )
+    launcher.sweep([one.agent for one in board.at_work()])
+    return launcher

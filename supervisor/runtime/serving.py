@@ -1,0 +1,150 @@
+"""The sockets of a daemon, served: for people, for hooks, and for metrics."""
+
+import socket
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from supervisor.protocol.rollbacks import RollbackRequest
+from supervisor.runtime.assembly.policy import Policy
+from supervisor.runtime.assembly.settings import (
+    detector_settings,
+    pattern_names,
+    task_settings,
+)
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.descriptors import allowed
+from supervisor.runtime.log import log
+from supervisor.runtime.services.recovery import Recovering
+from supervisor.runtime.services.reloading import Reloading
+from supervisor.runtime.socket.admission import House, most_connections
+from supervisor.runtime.tasks.desk import TaskDesk
+from supervisor.runtime.tasks.dispatcher import Dispatcher
+from supervisor.runtime.tasks.redirecting import Redirecting
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from supervisor.runtime.api.turnstile import Turnstile
+    from supervisor.runtime.reading.reader import ReadingService
+from supervisor.runtime.parts import Setup
+
+
+async def serve(
+    daemon: Daemon,
+    listening: socket.socket,
+    metrics: socket.socket | None,
+    hooks: socket.socket,
+    house: House,
+    setup: Setup,
+    in_force: Reloading,
+    dispatcher: Dispatcher,
+) -> None:
+    """Answer on the socket, and on the port for metrics if one is configured.
+
+    Its parts are made only now, and beside the loop: they are half of the start, and agents do not wait for them.
+    """
+    reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup, in_force.policy)
+    in_force.renewed = partial(_renew_reader, reader)
+    daemon.incidents.on_growth = reader.incident
+    from supervisor.runtime.api.turnstile import Turnstile
+
+    turnstile = Turnstile(setup.clock.mono)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher)
+    from supervisor.runtime.api.metrics import serve_metrics
+    from supervisor.runtime.api.server import serve
+    from supervisor.runtime.attached.door import HookHouse, HookRoute
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reader.run, name="reader")
+        if metrics is not None:
+            tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
+        door = HookRoute(daemon.attaching, daemon.launched_cli)
+        nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
+        tasks.start_soon(
+            serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
+        )
+        daemon.answering.set()
+        await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
+
+
+def take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:
+    """Let a new policy count, for agents and for stored tasks."""
+    dispatcher.settings = task_settings(policy.config)
+    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
+
+
+def _renew_reader(reader: "ReadingService", policy: Policy) -> None:
+    from supervisor.runtime.reading.reviews import pickled
+
+    reader.renew(pickled(policy.config, policy.nobody))
+
+
+def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingService":
+    """Make the reading service. Its process is started at the first request."""
+    from supervisor.runtime.reading.jobs import ReadPaths as ToRead
+    from supervisor.runtime.reading.reader import ReadingService
+    from supervisor.runtime.reading.reviews import pickled
+
+    places = ToRead(
+        setup.places.journal,
+        setup.places.incident_log,
+        setup.places.checkpoints,
+        pickled(policy.config, policy.nobody),
+        log.level,
+        most_connections(allowed()),
+    )
+    return ReadingService(places, daemon.journal)
+
+
+def _make_api(
+    daemon: Daemon,
+    reader: "ReadingService",
+    turnstile: "Turnstile",
+    setup: Setup,
+    in_force: Reloading,
+    dispatcher: Dispatcher,
+) -> "FastAPI":
+    """Import and make what answers on the socket. Takes half a second."""
+    from supervisor.runtime.api.app import make_api
+    from supervisor.runtime.api.metrics import metrics_routes
+    from supervisor.runtime.api.outcomes import outcome_routes
+    from supervisor.runtime.api.recovery import recovery_routes
+    from supervisor.runtime.api.tasks import task_routes
+    from supervisor.runtime.services import rollbacks
+
+    api = make_api(daemon, reader, turnstile)
+    metrics_routes(api, daemon, reader)
+    outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
+
+    async def restore(agent: str, checkpoint: str, by: str) -> object:
+        return await rollbacks.roll_back(daemon, agent, RollbackRequest(checkpoint=checkpoint, files_only=True), by)
+
+    going_on = daemon.happened, daemon.journal, setup.clock, daemon.submit, daemon.give_up_workspace
+    recovery_routes(api, Recovering(daemon.board, *going_on, setup.places.state, restore))
+    desk = TaskDesk(
+        daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
+    )
+    redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request)
+    task_routes(api, desk, dispatcher, daemon.board, redirecting)
+    return api
+
+
+def inode_of(path: Path) -> int:
+    """Return the inode of a path, 0 if nothing is there."""
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:  # the service manager's socket is elsewhere
+        return 0
+
+
+def stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
+    """Close the socket, and remove its path if it is still ours; one of the service manager's stays."""
+    listening.close()
+    if setup.listening is None and inode_of(setup.places.socket) == inode:
+        setup.places.socket.unlink(missing_ok=True)
