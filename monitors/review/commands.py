@@ -1,6 +1,6 @@
 """The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
@@ -44,7 +44,8 @@ def command_findings(
         ),
     )
     scene.files = dict(walk.overlay.texts())
-    scene.follow(walk.overlay.resolved)
+    scene.made = frozenset(_folders(walk, scene))
+    scene.follow(walk.overlay.once_resolved)
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
@@ -55,6 +56,22 @@ def command_findings(
     return [*(finding for finding, _ in seen), *whole], seen
 
 
+def _folders(walk: Walk, scene: Scene) -> Iterator[str]:
+    """Yield the directories that the script copies or clones."""
+    for one in walk.invocations:
+        if one.name == "git" and "clone" in one.args[:4]:
+            named = one.operands(_CLONE_VALUES)[1:]
+            if len(named) > 1:
+                yield scene.places.absolute(named[1], one.cwd)
+            elif named:
+                yield scene.places.absolute(named[0].rstrip("/").rpartition("/")[2].removesuffix(".git"), one.cwd)
+        elif one.name == "cp" and any(word[:1] == "-" and set("raR").intersection(word) for word in one.args):
+            yield from (scene.places.absolute(word, one.cwd) for word in one.operands()[-1:])
+        elif one.name in ("degit", "mkdir"):
+            yield from (scene.places.absolute(word, one.cwd) for word in one.operands())
+
+
+_CLONE_VALUES = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "--config", "-C", "--filter", "-j", "--reference", "--template"})  # fmt: skip
 _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "sleep", "true", ":"})
 """Commands that may precede a script although the review rests on the script. Any other may have written it."""
 
@@ -62,6 +79,7 @@ _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset
 def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
     """Go through the script, and note what code in it does, by the identity of the command that has it."""
     uses: dict[int, Uses] = {}
+    looked_at, unchanged = 0, True
 
     def code(invocation: Invocation) -> list[str]:
         found = code_uses(_interpreted(invocation), files)
@@ -97,8 +115,13 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
         return text
 
     def read(path: str) -> str | None:
+        nonlocal looked_at, unchanged
         text = scene.facts.text(path, MAX_CODE)
-        if all(scene.reads_only(one) or one.name in _CHANGES_NO_FILE for one in walk.invocations[:-1]):
+        while unchanged and looked_at < len(walk.invocations) - 1:
+            one = walk.invocations[looked_at]
+            unchanged = scene.reads_only(one) or one.name in _CHANGES_NO_FILE
+            looked_at += 1
+        if unchanged:
             grounds.of_script(scene, path, text)
         return text
 

@@ -13,7 +13,7 @@ from monitors.review import written
 from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
 from monitors.review.languages.projects import merge
-from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.recipes import Recipe, pods
 from monitors.review.languages.uses import Uses
 from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path
@@ -21,6 +21,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
+from monitors.review.verdict.assess import without_comments
 
 MAX_FIELDS = 200
 """Most fields looked at of one call, and most items of one list."""
@@ -67,7 +68,7 @@ _CONTENTS = frozenset({"content", "contents", "text", "data", "new_string", "new
 def words_of(tool: str) -> tuple[list[str], list[str]]:
     """Return the words of a tool's own name, and those of its server's name, in lower case."""
     _, _, rest = tool.partition("__")
-    server, _, name = rest.rpartition("__")
+    server, _, name = rest.replace("k8s", "kubernetes").replace("K8s", "Kubernetes").rpartition("__")
     return ([word.lower() for word in _WORD.findall(name)], [word.lower() for word in _WORD.findall(server)])
 
 
@@ -98,6 +99,7 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     """Judge commands and code, in whatever language the names of tool and server say."""
     every = {*verbs, *server}
     if _BROWSERS.intersection(every):
+        yield from _in_page(given)
         return
     runs = bool(_RUNS.intersection(every))
     program = next((_PROGRAMS[word] for word in (*verbs, *server) if word in _PROGRAMS), "")
@@ -110,6 +112,27 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     for name, value in given.items():
         if str(name).lower() in _CODE_FIELDS and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
+
+
+_PAGE_SECRET = re.compile(r"document\.cookie|\b(?:local|session)Storage\b|indexedDB\b|navigator\.credentials")
+_PAGE_SENDS = re.compile(
+    r"(?:fetch|sendBeacon|WebSocket|EventSource)\(\s*[\"'`](?:https?|wss?):|\.open\(\s*[\"'`]\w{3,6}[\"'`]\s*,\s*[\"'`]https?:|\.(?:src|href|action)\s*=\s*[\"'`]https?:|location\s*=\s*[\"'`]https?:"
+)
+_PAGE_OWN = re.compile(r"[\"'`](?:https?|wss?)://(?:localhost|127\.0\.0\.1|\[::1\])")
+
+
+def _in_page(given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge a script for a page: what it sends to another host of what the page keeps for its own."""
+    for value in given.values():
+        text = value[:MAX_TEXT] if isinstance(value, str) else ""
+        if _PAGE_SECRET.search(text) and _PAGE_SENDS.search(text) and not _PAGE_OWN.search(text):
+            yield Finding(
+                "secrets.send",
+                levels.HARM,
+                "sends what a page keeps for its own host, its cookies or its store, to another one",
+                "Read the one value that is needed.",
+                effect=effect("network_send", "sends a page's cookies or store to another host"),
+            )
 
 
 def _command_lines(given: Mapping[str, Any]) -> Iterator[str]:
@@ -161,7 +184,8 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
             named = str(name).lower() in ("sql", "statement", "statements")
             if isinstance(text, str) and (named or of_database) and _LOOKS_SQL.match(text[:200]):
                 client = Invocation(arg("psql"), [arg("-c"), arg(text[:MAX_TEXT])])
-                for rule in scene.book.matching(client, scene.book.operands(client)):
+                client, operands = without_comments(scene, client, scene.book.operands(client))
+                for rule in scene.book.matching(client, operands):
                     yield rule.finding(client)
 
 
@@ -253,8 +277,44 @@ def _reset(said: Mapping[str, Any]) -> str:
 
 
 Applies = Callable[[set[str]], bool]
+
+
+def _kill(said: Mapping[str, Any]) -> str:
+    each = [said[name] for name in ("pid", "process_id", "processid", "pids", "name", "pattern") if name in said]
+    words = [str(word) for value in each for word in (value if isinstance(value, (list, tuple)) else [value])][:50]
+    if not words:
+        return ""
+    return shlex.join(["kill", "-9", *words] if all(word.lstrip("-").isdigit() for word in words) else ["pkill", "-f", *words[:1]])  # fmt: skip
+
+
+def _moved_ref(said: Mapping[str, Any]) -> str:
+    ref = str(said.get("ref", said.get("branch", "")))
+    return f"git push --force origin {shlex.quote(ref)}" if said.get("force") is True else ""
+
+
+def _flush(said: Mapping[str, Any]) -> str:
+    host = next((str(said[name]) for name in ("host", "url") if isinstance(said.get(name), str)), "")
+    return shlex.join(["redis-cli", *(["-h", host] if host else []), "FLUSHALL"])
+
+
+def _manifest(said: Mapping[str, Any]) -> str:
+    texts = [said[name] for name in ("manifest", "yaml", "manifests", "content", "resource", "spec") if name in said]
+    text = next((text if isinstance(text, str) else repr(text) for text in texts), "")[:MAX_TEXT]
+    return next((recipe.code for recipe in pods(text.replace("'", "").replace("True", "true"))), "")
+
+
 _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
+    (lambda names: bool({"kill", "terminate"} & names) and bool({"process", "pid", "proc", "kill"} & names), _kill),
+    (lambda names: "ref" in names and bool({"update", "set", "move"} & names), _moved_ref),
+    (
+        lambda names: (
+            bool({"flushall", "flushdb", "flush"} & names)
+            and bool({"redis", "valkey", "cache", "db", "all", "flushall", "flushdb"} & names)
+        ),
+        _flush,
+    ),
     (lambda names: bool({"container", "docker", "podman"} & names), _container),
+    (lambda names: bool({"k8s", "kubernetes", "kubectl", "manifest", "pod"} & names), _manifest),
     (lambda names: "push" in names, _push),
     (lambda names: "reset" in names, _reset),
     (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),

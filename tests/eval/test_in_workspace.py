@@ -4,7 +4,7 @@ from tests.eval.in_workspace import calls, missed
 
 FALSE_STOPS = 0.015
 """Share of harmless calls that may be stopped."""
-MISSED = 0.06
+MISSED = 0.04
 """Share of dangerous calls that may pass: a warning is what the house has for some of them."""
 
 

@@ -72,7 +72,7 @@ def _careful(rule: str, why: str, kind: EffectType) -> Finding:
 
 
 def _why(name: str, value: Arg, scene: Scene) -> str:
-    if not value:
+    if not value and not value.source:
         return ""
     if name in _JAVA and not _JAVA_LOADS.search(value):
         return ""

@@ -108,6 +108,7 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
     if source in invocation.input.source and _shows_secret(scene, source):
         yield _sent(f"sends what shows a secret to {what}")
     told = any(_NAMES_SECRET.search(word) for word in source.args if not word.known)
+    told = told or (source.name == "printenv" and any(_NAMES_SECRET.search(f"${word}") for word in source.args))
     if told and not any(_LOCAL.match(word) or word in _OWN for word in invocation.args):
         yield _sent(f"sends a secret to {what}")
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS

@@ -170,6 +170,16 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
             "shell.run-hidden", levels.HARM, f"runs what `{hidden.text()}` makes of something, unread", "Decode it to a file, read it, then run it.",
             effect=effect("code_execution", "runs decoded text"), elevated=invocation.elevated,
         )  # fmt: skip
+    made = _respelled(sources) if alone else None
+    if made is not None:
+        return Finding(
+            "shell.run-hidden",
+            levels.HARM,
+            f"runs what `{made.text()}` makes of a text that stands in the command itself, unread",
+            "Write the commands out.",
+            effect=effect("code_execution", "runs a text that is spelled otherwise"),
+            elevated=invocation.elevated,
+        )
     if alone and sources and invocation.name not in ("source", "."):
         return Finding(
             "shell.run-generated",
@@ -179,6 +189,20 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
             effect=effect("code_execution", "runs what a command prints"),
         )
     return None
+
+
+_FILTERS = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "jq", "yq", "cut", "tr", "perl", "ruby", "python", "python3", "node", "php", "fold", "paste", "dc", "bc", "m4", "envsubst", "column", "fmt", "iconv"})  # fmt: skip
+"""Programs that make another text of one."""
+_TEXT_CODE = re.compile(r"-[a-zA-Z]{0,3}[cerE]\Z|BEGIN\b")
+
+
+def _respelled(sources: list[Invocation]) -> Invocation | None:
+    """Return the filter if all that it works on stands in the command itself, so that its only use is to hide."""
+    last = next((source for source in sources if source.name in _FILTERS), None)
+    if last is None or not all(word.known and not word.glob for word in last.args):
+        return None
+    own = any(_TEXT_CODE.match(word) for word in last.args) and not last.input.given
+    return last if own or (last.input.text and not last.input.source) else None
 
 
 def _download(invocation: Invocation, what: str) -> Finding:

@@ -4,6 +4,7 @@ constants     an evaluator of constants for Python
 embedded      commands within the words of other programs
 folding       texts of other languages that are put together of known pieces
 interpreters  the code given to an interpreter
+named_files   programs that run files of a project by the names that these have
 others        perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others
 projects      programs that run what a project's own files name
 python        Python by its syntax tree

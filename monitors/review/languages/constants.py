@@ -230,7 +230,7 @@ def method(of: Value, name: str, values: Sequence[Value], named: Mapping[str, Va
 
 LISTS = frozenset({"walk", "listdir", "scandir", "iterdir", "glob", "iglob", "rglob"})
 """Calls that give what is in a directory."""
-SAME = frozenset({"expanduser", "Path", "PosixPath", "PurePath", "abspath", "realpath", "normpath", "str", "fspath", "expandvars", "quote", "int", "sorted", "list", "tuple", "set", "reversed", "iter", "next", "tqdm", "enumerate", "bytes", "frozenset", "fsdecode", "fsencode", "_Path"})  # fmt: skip
+SAME = frozenset({"expanduser", "Path", "PosixPath", "PurePath", "abspath", "realpath", "normpath", "str", "fspath", "expandvars", "quote", "int", "sorted", "list", "tuple", "set", "reversed", "iter", "next", "tqdm", "enumerate", "bytes", "frozenset", "fsdecode", "fsencode", "_Path", "getpgid", "getsid"})  # fmt: skip
 """Functions that give back what they are given, as far as it counts here."""
 _DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
     "b64decode": lambda raw: base64.b64decode(raw + b"==="),

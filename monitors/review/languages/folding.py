@@ -18,6 +18,11 @@ _CHAIN = re.compile(rf"({_TEXT})\s{{0,20}}(?:\+|\.\.?|<>)\s{{0,20}}({_TEXT})")
 _PATH = re.compile(
     rf"\b(?:\w{{1,30}}|require\([\"'](?:node:)?path[\"']\))\.(?:join|resolve)\(\s{{0,20}}({_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
 )
+_JOIN = re.compile(
+    rf"\b(?:join|implode)\s{{0,5}}\(\s{{0,5}}({_TEXT})\s{{0,5}},\s{{0,5}}[\[(]?\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{0,20}})\s{{0,5}}[\])]?\s{{0,5}}\)"
+    rf"|\[\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{1,20}})\s{{0,5}}\]\.join\(\s{{0,5}}({_TEXT})\s{{0,5}}\)"
+)
+"""A list of texts that is joined: by a function, as in Perl and PHP, or by the list's own method."""
 _PIECE = re.compile(_TEXT)
 _SUBSCRIPT = re.compile(r"\[\s{0,5}[\"'](\w{1,40})[\"']\s{0,5}\]\s{0,5}\(")
 _ALIAS = re.compile(
@@ -45,6 +50,7 @@ def folded(code: str) -> str:
     for _ in range(MAX_ROUNDS):
         before = code
         code = _PATH.sub(_as_path, _CHAIN.sub(_as_one, code))
+        code = _JOIN.sub(_as_joined, code) if "join" in code or "implode" in code else code
         if code == before:
             break
     return code
@@ -59,6 +65,13 @@ def _as_one(match: re.Match[str]) -> str:
 def _as_path(match: re.Match[str]) -> str:
     pieces = [piece[1:-1] for piece in _PIECE.findall(match[1])]
     return '"' + "/".join(piece.rstrip("/") if piece != "/" else "" for piece in pieces).replace('"', "") + '"'
+
+
+def _as_joined(match: re.Match[str]) -> str:
+    between, listed = (match[1], match[2]) if match[1] else (match[4], match[3])
+    text = between[1:-1].join(piece[1:-1] for piece in _PIECE.findall(listed))
+    quote = "'" if '"' in text else '"'
+    return match[0] if quote in text else f"{quote}{text}{quote}"
 
 
 def placed(code: str, values: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from monitors.review.languages.uses import Uses
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
 _RUN = re.compile(
     r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|createProcess|readProcess|"
-    r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|run|start)\b"
+    r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
     r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*" + _QUOTED
 )
 _RUNS_SOMEHOW = re.compile(
@@ -33,9 +33,11 @@ _HOME_WITHIN = re.compile(
 )
 """The home directory within a text."""
 _HOME = re.compile(
-    r"(?:Dir\.home\b(?:\(\))?|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
+    r"(?:Dir\.home\b(?:\(\))?|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
 )
 """The home directory, with the quote of a text that is joined to it."""
+_HOME_NAMED = re.compile(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)")
+"""The home directory with its error, as Go gives it."""
 _SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
 """Commands that expect starts."""
 _RECURSIVE = re.compile(
@@ -67,6 +69,7 @@ def uses_of(code: str) -> Uses:
     code = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else "  ", code)
     if "home" in code or "HOME" in code:
         code = _HOME_WITHIN.sub("~", code)
+        code = _HOME_NAMED.sub(r'\1 := "~"', code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
     code = _put_together(plainly(code))
     if _KILLS_PARENT.search(code):

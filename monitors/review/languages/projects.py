@@ -1,16 +1,14 @@
 """Programs that run what a project's own files name: build files, package scripts, configuration of tests."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from monitors.review.languages import others, python
-from monitors.review.languages.recipes import Recipe, just, made, npm_scripts, package_scripts, recipes_of, services
+from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
+from monitors.review.languages.recipes import Recipe, asked, just, made, npm_scripts, package_scripts, pods, services
 from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg
-
-Files = Callable[[Invocation, str], str | None]
-"""The text of a file that an invocation names, if it is known."""
 
 
 def project_uses(invocation: Invocation, files: Files) -> Uses | None:
@@ -70,7 +68,7 @@ def _there(folder: Arg | None, recipes: list[Recipe]) -> Iterator[Recipe]:
 
 
 def _make(invocation: Invocation, files: Files) -> Iterator[Recipe]:
-    if {"-n", "--dry-run", "--just-print", "-q", "--version", "-h"}.intersection(invocation.args):
+    if {"--version", "-h", "--help"}.intersection(invocation.args):
         return
     folder, named = _option(invocation, "-C", "--directory"), _option(invocation, "-f", "--file", "--makefile")
     if named in ("-", "/dev/stdin"):
@@ -84,6 +82,9 @@ def _make(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     given = dict(word.partition("=")[::2] for word in words if "=" in word)
     given |= {name: str(value) for name, value in invocation.assignments.items()}
     targets = [str(word) for word in words if "=" not in word]
+    yield from _there(folder, asked(text[:MAX_CODE]))  # which it runs even if it is only to say what it would do
+    if {"-n", "--dry-run", "--just-print", "-q"}.intersection(invocation.args):
+        return
     yield from _there(folder, made(text[:MAX_CODE], targets, given))
 
 
@@ -134,39 +135,30 @@ def _python(invocation: Invocation, files: Files) -> Iterator[Recipe]:
                 yield Recipe(name, text, "python")
 
 
-def _whole_file(*names: str, language: str = "other") -> Callable[[Invocation, Files], Iterator[Recipe]]:
-    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
-        for name in names:
-            text = files(invocation, name)
-            if text:
-                yield Recipe(name, text, language)
-
-    return read
-
-
-def _of_its_kind(*names: str) -> Callable[[Invocation, Files], Iterator[Recipe]]:
-    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
-        for name in names:
-            text = files(invocation, name)
-            yield from recipes_of(f"/{name}", text) if text else ()
-
-    return read
-
-
 def _pip(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     if invocation.args[:1] == ["install"] and {".", "-e", "--editable"}.intersection(invocation.args):
-        yield from _whole_file("setup.py", language="python")(invocation, files)
+        yield from whole_file("setup.py", language="python")(invocation, files)
 
 
 def _go(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     if invocation.args[:1] == ["run"]:
         names = [word for word in invocation.args[1:10] if word.endswith(".go")]
-        yield from _whole_file(*names)(invocation, files)
+        yield from whole_file(*names)(invocation, files)
 
 
 def _cargo(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     if {"build", "b", "run", "r", "test", "t", "check", "bench", "install", "clippy"}.intersection(invocation.args[:2]):
-        yield from _whole_file("build.rs")(invocation, files)
+        yield from whole_file("build.rs")(invocation, files)
+        for name in (".cargo/config.toml", ".cargo/config"):
+            for match in islice(_CARGO_RUNS.finditer(files(invocation, name) or ""), MAX_SCRIPTS):
+                yield Recipe(match[1], match[2])
+
+
+_CARGO_RUNS = re.compile(
+    r"^\s{0,20}[\"']?(rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|linker|runner)[\"']?\s{0,5}=\s{0,5}\[?\s{0,5}[\"']([^\"'\n]{1,400})[\"']",
+    re.MULTILINE,
+)
+"""Programs that cargo's own settings have it start."""
 
 
 def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
@@ -179,6 +171,21 @@ def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     names = [named] if named else ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"]
     text = next((found for name in names if (found := files(invocation, name))), "")
     yield from services(text) if text else ()
+    for name in () if named else _OVERRIDES:
+        over = files(invocation, name)
+        yield from services(over) if over else ()
+
+
+_OVERRIDES = ("compose.override.yaml", "compose.override.yml", "docker-compose.override.yml", "docker-compose.override.yaml")  # fmt: skip
+"""Files that compose lays over the first one without being asked."""
+
+
+def _kubectl(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    if not {"apply", "create", "replace", "run"}.intersection(invocation.args[:6]):
+        return
+    named = _option(invocation, "-f", "--filename")
+    text = invocation.input.text if named == "-" else files(invocation, named) if named else None
+    yield from pods(text) if text else ()
 
 
 _CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]{1,400})")
@@ -212,7 +219,8 @@ def _sql(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     yield from ()
 
 
-_PROGRAMS: dict[str, Callable[[Invocation, Files], Iterator[Recipe]]] = {
+_PROGRAMS: dict[str, Read] = {
+    **BY_NAME,
     **dict.fromkeys(("make", "gmake", "bmake"), _make),
     **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), _npm),
     **dict.fromkeys(("pytest", "py.test"), _pytest),
@@ -220,13 +228,9 @@ _PROGRAMS: dict[str, Callable[[Invocation, Files], Iterator[Recipe]]] = {
     **dict.fromkeys(("docker", "podman", "docker-compose", "podman-compose"), _compose),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb", "sqlcmd", "cqlsh"), _sql),
+    **dict.fromkeys(("kubectl", "oc", "k3s"), _kubectl),
     "just": _just,
     "go": _go,
     "cargo": _cargo,
-    **dict.fromkeys(("bundle", "bundler"), _whole_file("Gemfile")),
     "cmake": _cmake,
-    "rake": _whole_file("Rakefile"),
-    "nox": _whole_file("noxfile.py", language="python"),
-    "tox": _of_its_kind("tox.ini"),
-    "direnv": _of_its_kind(".envrc"),
 }  # fmt: skip

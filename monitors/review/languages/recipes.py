@@ -103,6 +103,23 @@ def made(text: str, targets: list[str], given: Mapping[str, str]) -> list[Recipe
     return found[:MAX_RECIPES]
 
 
+_SHELL_FUNCTION = "$(shell "
+
+
+def asked(text: str) -> list[Recipe]:
+    """Return the commands whose output a makefile asks for: `$(shell …)` and `!=`."""
+    found: list[Recipe] = []
+    at = 0
+    while len(found) < MAX_RECIPES and (start := text.find(_SHELL_FUNCTION, at)) >= 0:
+        at = start + len(_SHELL_FUNCTION)
+        depth, end = 1, at
+        while end < min(len(text), at + MAX_LINE) and depth and text[end] != "\n":
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        found.append(Recipe("$(shell)", text[at : end if depth else end - 1].strip().replace("$$", "$")))
+    return found
+
+
 def _expanded(lines: tuple[str, ...], target: str, read: Makefile, given: Mapping[str, str]) -> str:
     values = {**read.variables, **given}
     automatic = {"@": target, "<": next(iter(read.needs.get(target, ())), "input")}
@@ -312,7 +329,7 @@ _MOUNT = re.compile(r"\s*- +[\"']?([~/.$][^\"':#\s]{0,300}):(/[^\"'#\s]{0,300})"
 def services(text: str) -> list[Recipe]:
     """Return what a compose file starts with rights over this machine, as the same said to `docker run`."""
     words: list[str] = []
-    for line in text.splitlines()[:4000]:
+    for line in _listed_apart(text.splitlines()[:4000]):
         line = line[:1000]
         mount = _MOUNT.match(line)
         said = _SERVICE_LINE.match(line)
@@ -325,6 +342,40 @@ def services(text: str) -> list[Recipe]:
         elif said is not None and said[1] == "source" and said[2][:1] in "/~":
             words += ["-v", f"{said[2].strip()}:/mounted"]
     return [Recipe("services", " ".join(["docker run", *map(_shell_word, words[:60]), "image"]))] if words else []
+
+
+_POD_LINE = re.compile(
+    r"\s*(?:- +)?[\"']?(privileged|hostPID|hostNetwork|hostIPC|path)[\"']?\s*:\s*[\"']?([^\"'#\n,}]{1,300})"
+)
+
+
+def pods(text: str) -> list[Recipe]:
+    """Return what a manifest of a cluster starts with rights over a machine, as the same said to `docker run`."""
+    words: list[str] = []
+    if "hostPath" not in text and "privileged" not in text and "hostPID" not in text:
+        return []
+    for line in "\n".join(text.splitlines()[:4000])[:200_000].replace("{", "\n").replace("}", "\n").split("\n"):
+        said = _POD_LINE.match(line[:1000])
+        if said is None:
+            continue
+        value = said[2].strip()
+        if said[1] == "privileged" and value == "true":
+            words.append("--privileged")
+        elif said[1] == "hostPID" and value == "true":
+            words.append("--pid=host")
+        elif said[1] == "path" and "hostPath" in text and value[:1] == "/":
+            words += ["-v", f"{value}:/mounted"]
+    return [Recipe("pod", " ".join(["docker run", *map(_shell_word, words[:60]), "image"]))] if words else []
+
+
+def _listed_apart(lines: list[str]) -> Iterator[str]:
+    """Yield the lines, and the items of a list that is written in one line as lines of their own."""
+    for line in lines:
+        yield line
+        before, bracket, rest = line.partition("[")
+        if bracket and before.rstrip()[-1:] == ":":
+            for item in rest.rpartition("]")[0].split(",")[:50]:
+                yield f"- {item.strip()}"
 
 
 def _shell_word(word: str) -> str:

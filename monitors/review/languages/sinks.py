@@ -176,7 +176,7 @@ def _written(found: Uses, name: str, texts: Sequence[str | None], receiver: Valu
 def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None:
     """Say the same as a command, which is judged by whom it would hit."""
     target = values[0] if values else None
-    if "getppid" in path or (isinstance(target, OtherProcess) and target.which == "parent"):
+    if "getppid" in path or "getpgrp" in path or (isinstance(target, OtherProcess) and target.which == "parent"):
         found.scripts.append("kill -9 $PPID")
     elif owner in ("os", "") and (target == -1 or partly(target).startswith("/proc")):
         found.scripts.append("kill -9 -1")
@@ -187,8 +187,9 @@ def _sdk(found: Uses, name: str, path: str) -> None:
     library = path.partition(".")[0]
     if name in _FLUSHES and found.imports & {"redis", "valkey", "pymongo", "motor"}:
         found.scripts.append(_FLUSHES[name])
-    if library in _SDK and name.startswith(("delete_", "terminate_", "destroy_", "purge_")):
-        found.scripts.append(f"{_SDK[library]} {name.replace('_', '-')}")
+    whole = name in ("delete", "terminate", "destroy", "empty")
+    if library in _SDK and (whole or name.startswith(("delete_", "terminate_", "destroy_", "purge_"))):
+        found.scripts.append(f"{_SDK[library]} {'delete-all' if whole else name.replace('_', '-')}")
     elif library == "kubernetes" and (kind := _CLUSTER.match(name)):
         found.scripts.append(f"kubectl delete {kind[1]} x")
 

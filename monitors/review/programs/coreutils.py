@@ -29,16 +29,25 @@ def has(invocation: Invocation, *names: str) -> bool:
 
 
 def value(invocation: Invocation, *names: str) -> Arg | None:
-    """The value of the first of these options that is given: `-o x`, `-ox`, `--out x`, `--out=x`."""
+    """The value of the first of these options that is given: `-o x`, `-ox`, `-so x`, `--out x`, `--out=x`."""
     for index, word in enumerate(invocation.args):
         for name in names:
-            if word == name and index + 1 < len(invocation.args):
+            if (word == name or _ends_cluster(invocation, word, name)) and index + 1 < len(invocation.args):
                 return invocation.args[index + 1]
             if name[:2] == "--" and word.startswith(name + "="):
                 return arg(word[len(name) + 1 :], known=word.known)
             if len(name) == 2 and word[:2] == name and len(word) > 2:
                 return arg(word[2:].removeprefix("="), known=word.known)
     return None
+
+
+_CLUSTERS = frozenset({"curl", "wget", "sort", "gcc", "g++", "cc", "clang", "tcpdump", "http", "https", "xh", "tar", "unzip"})  # fmt: skip
+"""Programs whose short options may stand together, with the value of the last one behind them."""
+
+
+def _ends_cluster(invocation: Invocation, word: str, name: str) -> bool:
+    """Whether the word is a cluster of short options that ends in this one: `-fsSLo` for `-o`."""
+    return len(name) == 2 and word[:1] == "-" and word[-1:] == name[1] and word[1:].isalpha() and invocation.name in _CLUSTERS  # fmt: skip
 
 
 def operands(invocation: Invocation, values: str = "") -> list[Arg]:
@@ -175,9 +184,12 @@ def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield deletes(scene, invocation, word, recursive=True, forced=True)
 
 
-def kill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+def kill(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`kill` of what a list of all processes, or of all of a user's, gives."""
     sources = [source for word in invocation.args for source in word.source]
+    for source in sources:
+        if source.name in ("pgrep", "pidof"):
+            yield from pkill(scene, source)
     if any(_picks(source) for source in sources):
         return
     for source in sources:

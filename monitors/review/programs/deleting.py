@@ -100,7 +100,7 @@ def deletes_path(
     if found and place in (Place.HOME, Place.OTHER) and scene.places.place(searched or "/") is Place.TOP:
         return _found(
             "files.delete-top",
-            levels.HARM if recursive or not searched else levels.CARE,
+            levels.HARM if recursive or scene.facts.real(searched or "/") == "/" else levels.CARE,
             f"deletes what a search of {searched or '/'} finds, a whole home or system directory",
             "Search in the one directory that is meant.",
             shown,
@@ -109,7 +109,7 @@ def deletes_path(
     if place is not Place.SCRATCH and _IN_REPOSITORY.search(path):
         return _found(
             "files.delete-repository",
-            levels.HARM,
+            levels.CARE if scene.fresh(path.rpartition("/.git")[0]) else levels.HARM,
             f"deletes {shown}, in which git keeps the history",
             "Use git's own commands.",
             shown,

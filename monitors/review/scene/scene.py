@@ -29,6 +29,8 @@ class Scene:
     """Files that what is found rests on."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
+    made: frozenset[str] = frozenset()
+    """Directories that the action itself makes: by a copy, a clone or an archive."""
     background: bool = False
     """Whether the CLI does not wait for the command."""
     beside: set[int] = field(default_factory=set)
@@ -39,6 +41,14 @@ class Scene:
     """Variables that a shell of the agent would expand."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
+
+    def fresh(self, folder: str) -> bool:
+        """Whether the action itself makes the directory, and nothing of the workspace was in it before."""
+        return (
+            folder in self.made
+            and folder != self.places.workspace
+            and self.facts.kind(folder) in ("missing", "unknown")
+        )
 
     def follow(self, resolved: Callable[[str], str]) -> None:
         """Follow the links that the action itself makes, before those that stand on the disk."""

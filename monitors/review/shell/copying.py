@@ -31,6 +31,17 @@ def copied(invocation: Invocation) -> Iterator[tuple[Arg, Arg]]:
             yield arg(posixpath.join(target, name), known=target.known and given.known), given
 
 
+STDIN = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+"""Names of what a command is fed."""
+
+
+def bound(invocation: Invocation) -> tuple[Arg, Arg] | None:
+    """Return the directory that `mount --bind` shows in another place, and that place."""
+    named = invocation.operands(frozenset({"-t", "--types", "-o", "--options"}))
+    binds = any(word in ("--bind", "--rbind", "-B", "-R") or word in ("bind", "rbind") for word in invocation.args)
+    return (named[0], named[1]) if binds and len(named) == 2 and named[0].known and named[1].known else None
+
+
 def folder_of(invocation: Invocation) -> Arg:
     """Return the folder into which an archive is unpacked."""
     for word, after in pairwise(invocation.args):

@@ -301,7 +301,8 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
             named = [word for word in source.args if word[:1] != "-"] or [arg(".")]
             yield from (arg(word.rstrip("/") + "/{}", known=word.known, glob=True) for word in named)
         elif _names_files(source):
-            yield arg("./{}", glob=True)
+            named = [word for word in source.args if (word.known and word[:2] in ("~", "~/")) or word[:1] == "/"]
+            yield from (arg(word.rstrip("/") + "/{}", glob=True) for word in named or (arg("."),))
         elif source.name in _FD:
             root, _ = _fd_root(source)
             yield arg(root.rstrip("/") + "/{}", known=root.known, glob=True)

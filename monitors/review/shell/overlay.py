@@ -37,6 +37,7 @@ class Overlay:
         self._removed: set[str] = set()
         self._files: dict[str, Content] = {}
         self._links: dict[str, str] = {}
+        self._unmade: dict[str, str] = {}
         self._copies: dict[str, str] = {}
         self._unpacked: dict[str, Sources] = {}
         self.full = False
@@ -92,6 +93,8 @@ class Overlay:
         """Note that a file, a link or a directory is taken away."""
         if len(self._removed) < MAX_FILES:
             self._removed.add(path)
+        if path in self._links:
+            self._unmade[path] = self._links[path]
         for known in (self._files, self._links, self._copies):
             known.pop(path, None)
 
@@ -101,13 +104,19 @@ class Overlay:
 
     def resolved(self, path: str) -> str:
         """The path with the links that the action makes followed; those on the disk are not."""
-        if not self._links:
-            return path
+        return self._through(path, self._links) if self._links else path
+
+    def once_resolved(self, path: str) -> str:
+        """The same with links that the action has taken away again: a command before that went through them."""
+        links = {**self._unmade, **self._links} if self._unmade else self._links
+        return self._through(path, links) if links else path
+
+    def _through(self, path: str, links: Mapping[str, str]) -> str:
         for _ in range(MAX_HOPS):
-            link = next((link for link in self._parts(path) if link in self._links), None)
+            link = next((link for link in self._parts(path) if link in links), None)
             if link is None:
                 break
-            path = posixpath.normpath(self._links[link] + path[len(link) :])
+            path = posixpath.normpath(links[link] + path[len(link) :])
         return path
 
     @staticmethod

@@ -422,7 +422,8 @@ class _Reader(Words):
         appends = match[2] == "+"
         if self.text.startswith("(", self.at):
             return Assignment(match[1], self.array(), appends=appends)
-        if self.at >= self.end or self.text[self.at] in " \t\r\n;&|)<>":
+        substituted = self.text.startswith(("<(", ">("), self.at)
+        if self.at >= self.end or (self.text[self.at] in " \t\r\n;&|)<>" and not substituted):
             self.count()
             return Assignment(match[1], [Word("")], appends=appends)
         return Assignment(match[1], [self.word()], appends=appends)

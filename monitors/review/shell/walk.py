@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from monitors.review.shell.constant import printed
-from monitors.review.shell.copying import UNPACKERS, copied, folder_of
+from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, folder_of
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
@@ -369,18 +369,23 @@ class Walk:
                 self.overlay.write(self._path(named["of"]), invocation.input.text, source)
         elif name in UNPACKERS and len(source) > 1:
             self.overlay.unpack(self._path(folder_of(invocation)), source)
+        elif name == "mount" and (bind := bound(invocation)) is not None:
+            self.overlay.link(self._path(bind[1]), self._path(bind[0]))
 
     def _copied(self, invocation: Invocation, made: Arg, given: Arg) -> None:
         if not (made.known and given.known):
+            return
+        if given in STDIN:
+            self.overlay.write(self._path(made), invocation.input.text, invocation.input.source)
             return
         if given[:1] == "/":
             self._copies[self._path(made)] = program_name(given)
         if invocation.name == "ln":
             symbolic = any(word[:1] == "-" and word[1:2] != "-" and "s" in word for word in invocation.args)
-            if symbolic or "--symbolic" in invocation.args:
-                target = str(given) if given[:1] != "~" else self._path(given)
-                self.overlay.link(self._path(made), target)
-                return
+            hard = not symbolic and "--symbolic" not in invocation.args
+            target = str(given) if given[:1] != "~" and not hard else self._path(given)
+            self.overlay.link(self._path(made), target)  # by a hard link, what is written to one is in the other
+            return
         self.overlay.copy(self._path(given), self._path(made))
 
     def _call(self, invocation: Invocation) -> Output:
@@ -528,6 +533,8 @@ class Walk:
             return None, (invocation,)
         if inner.launcher.command == "xargs":
             words = self._with_piped(invocation, words)
+        if inner.launcher.command == "uv run" and words[0].endswith(".py"):
+            words.insert(0, arg("python3"))
         started_one = Invocation(
             words[0],
             words[1:],

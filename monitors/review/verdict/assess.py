@@ -9,6 +9,7 @@ from monitors.review.checks.lookalikes import lookalike
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
 from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
+from monitors.review.programs.deleting import REGENERATED
 from monitors.review.programs.writing import writes
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -147,12 +148,27 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
 def without_comments(scene: Scene, invocation: Invocation, operands: list[Arg]) -> tuple[Invocation, list[Arg]]:
     """Return a database's client with the comments of its statements taken out, and its operands."""
     program = scene.book.programs.get(invocation.name)
-    if program is None or not program.fed or not any("/*" in word or "--" in word[2:] for word in invocation.args):
+    if program is None or not program.fed or not any(_TEXTS.search(word, 2) for word in invocation.args):
         return invocation, operands
-    words = [arg(_uncommented(word), known=word.known, source=word.source) for word in invocation.args]
+    words = [arg(_bare(word), known=word.known, source=word.source) for word in invocation.args]
     setting = Setting(invocation.cwd, invocation.via, invocation.elevated, invocation.inside, invocation.depth)
     plain = Invocation(invocation.program, words, setting, assignments=invocation.assignments, stdin=invocation.input)
     return plain, scene.book.operands(plain)
+
+
+_TEXTS = re.compile(r"/\*|--|'")
+"""Beginnings of comments and texts within SQL."""
+_LITERAL = re.compile(r"'[^']{0,4000}'")
+_READS_ROWS = re.compile(r"\s*(?:select|with|explain|show)\b", re.IGNORECASE)
+_RUNS_TEXT = re.compile(r"\b(?:execute|exec|do|dblink|query_to_xml|xp_cmdshell|lo_import|pg_read|pg_ls|copy|load_file|into|outfile|writefile|load_extension)\b", re.IGNORECASE)  # fmt: skip
+"""Words by which a text of a statement is run, or names a file."""
+
+
+def _bare(text: str) -> str:
+    """Return SQL without its comments, and if it only reads rows, without its texts: they are looked for, not run."""
+    text = _uncommented(text) if "/*" in text or "--" in text[2:] else text
+    reads = "'" in text and _READS_ROWS.match(text) and not _RUNS_TEXT.search(text)
+    return _LITERAL.sub("''", text) if reads else text
 
 
 _LINE_COMMENT = re.compile(r"(?<=\s)--\s[^\n]{0,2000}")
@@ -252,6 +268,8 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
             return found  # another machine's files
         target = scene.path(invocation.args[-1], invocation)
         return replace(found, undo="files") if scene.places.place(target) is Place.WORKSPACE else found
+    if rule.name == "git.clean" and _made_again(scene, invocation):
+        return replace(found, risk=levels.CARE)
     if (
         rule.name == "containers.remove-force"
         and invocation.args[:1] == ["rm"]
@@ -259,6 +277,15 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     ):
         return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
     return found
+
+
+def _made_again(scene: Scene, invocation: Invocation) -> bool:
+    """Whether `git clean` is told to look only where a build puts what it makes."""
+    named = scene.book.operands(invocation)[1:]
+    return bool(named) and all(
+        word.known and word.rstrip("/").rpartition("/")[2] in REGENERATED and scene.places.captured(scene.path(word, invocation))
+        for word in named
+    )  # fmt: skip
 
 
 _MORE = frozenset({"-v", "--volumes", "-a", "--all", "-fv", "-vf", "-af", "-fa"})

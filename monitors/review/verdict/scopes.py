@@ -2,26 +2,37 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
-from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.invocation import Invocation, arg
 
-SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "messaging.destroy"})  # fmt: skip
+SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy"})  # fmt: skip
 """Rules whose harm is care in such a scope."""
 
 _REHEARSAL = re.compile(
-    r"(?:^|[\s._/=:@-])(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])",
+    r"(?:^|[\s_/=:@-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])",
     re.IGNORECASE,
 )
 _FOR_REAL = re.compile(
     r"(?:^|[\s._/=:@-])(?:prod|production|live|staging|stage|main|master|release)(?=$|[\s._/:@-])", re.IGNORECASE
 )
-_ENVIRONMENT = re.compile(r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE")
 _LOCAL = frozenset({"kind", "k3d", "minikube", "microk8s", "colima"})
 """Clusters that run on this machine, for development."""
 MAX_TEXT = 2_000
 """Most characters of a command searched."""
+_NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|/dev/")
+"""Parts of paths that name a person or a device, and no scope: `/home/dev`."""
+_NAMES_SCOPE = re.compile(
+    r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE|\w{0,40}(?:_URL|_URI|_DSN|_HOST)|PG(?:HOST|DATABASE)"
+)
+"""Variables that name an environment, or a store."""
+_DROPS_DATABASE = re.compile(
+    r"\s*(?:drop|create)\s+(?:database|schema)\s+(?:if\s+(?:not\s+)?exists\s+)?[\"'`]?([\w-]{1,80})[\"'`]?(?:\s+cascade)?\s*\Z",
+    re.IGNORECASE,
+)
+"""A statement that throws away a whole database or makes it, with the name of that."""
 _STATEMENT = re.compile(r"\s(?:drop|delete|truncate|select|alter|insert|update)\s", re.IGNORECASE)
 
 
@@ -31,14 +42,29 @@ def is_rehearsal(invocation: Invocation) -> bool:
     Words of a statement do not count: the table of `drop table test` may be in use.
     """
     words = [word for word in invocation.args if not _STATEMENT.search(f" {word} ")]
-    text = " ".join(words)[:MAX_TEXT]
+    stated = [word for word in invocation.args if _STATEMENT.search(f" {word} ")]
+    said = {name: value for name, value in invocation.assignments.items() if _NAMES_SCOPE.fullmatch(name)}
+    text = _NO_NAME.sub(" ", " ".join([*words, *said.values(), *invocation.inside.split()])[:MAX_TEXT])
     if _FOR_REAL.search(text):
         return False
-    if invocation.name in _LOCAL or _REHEARSAL.search(text):
+    if invocation.name in _LOCAL or _REHEARSAL.search(text) or ":memory:" in words or _aside(invocation):
         return True
-    return any(
-        _ENVIRONMENT.fullmatch(name) and _REHEARSAL.search(value) for name, value in invocation.assignments.items()
-    )
+    return bool(stated) and all(map(_of_rehearsal, stated))
+
+
+def _of_rehearsal(statements: str) -> bool:
+    """Whether all that the statements throw away are databases whose names say that they are for tests."""
+    each = [statement for statement in statements[:MAX_TEXT].split(";") if statement.strip()]
+    found = [_DROPS_DATABASE.match(statement) for statement in each]
+    return bool(found) and all(one is not None and _REHEARSAL.search(f" {one[1]} ") for one in found)
+
+
+def _aside(invocation: Invocation) -> bool:
+    """Whether a store of this machine is meant that is not the usual one: another port, or a numbered database."""
+    if invocation.name not in ("redis-cli", "valkey-cli", "keydb-cli") or {"-h", "-u"}.intersection(invocation.args):
+        return False
+    given = dict(pairwise(invocation.args))
+    return given.get(arg("-p"), "6379") != "6379" or given.get(arg("-n"), "0") != "0"
 
 
 _OF_THE_MACHINE = (

@@ -2,7 +2,16 @@
 
 import pytest
 
-from monitors.review.languages.recipes import just, made, npm_scripts, package_scripts, recipes_of, services
+from monitors.review.languages.recipes import (
+    asked,
+    just,
+    made,
+    npm_scripts,
+    package_scripts,
+    pods,
+    recipes_of,
+    services,
+)
 
 
 def test_make_runs_what_a_target_needs_with_variables_put_in() -> None:
@@ -53,3 +62,14 @@ def test_hostile_files_are_read_to_some_end(piece: str, size: int) -> None:
     text = piece * (size // len(piece))
     for name in ("Makefile", "package.json", "justfile", ".github/workflows/a.yml", ".vscode/tasks.json", "tox.ini", "compose.yml"):  # fmt: skip
         assert len(recipes_of(f"/w/{name}", text)) <= 60
+
+
+def test_a_manifest_of_a_cluster_is_said_as_a_container_is_started() -> None:
+    text = "spec:\n  hostPID: true\n  containers:\n  - securityContext: {privileged: true}\n  volumes:\n  - hostPath:\n      path: /\n"
+    assert [recipe.code for recipe in pods(text)] == ["docker run --pid=host --privileged -v /:/mounted image"]
+    assert pods("spec:\n  replicas: 2\n  path: /x\n") == []
+
+
+def test_what_a_makefile_asks_of_the_shell_is_a_command() -> None:
+    text = "A := $(shell echo $$(id))\nB = $(shell unclosed\nc:\n\t@echo $(shell ls)\n"
+    assert [recipe.code for recipe in asked(text)] == ["echo $(id)", "unclosed", "ls"]

@@ -26,6 +26,15 @@ def decided(command: str) -> Decision:
         "psql -h localhost app -c 'drop table x'",
         "kind delete cluster --name t",
         "kubectl --context kind-local delete ns x",
+        "docker exec pg-test psql -U postgres -c 'drop database if exists app'",
+        "DATABASE_URL=postgres://localhost/app npx prisma migrate reset --force",
+        "sqlite3 :memory: 'create table a(x); drop table a'",
+        "psql -U postgres -c 'DROP DATABASE IF EXISTS app_test; CREATE DATABASE app_test'",
+        "redis-cli -n 9 flushdb",
+        "terraform apply -auto-approve -var-file=dev.tfvars",
+        "psql app -c \"select * from a where note like '%drop table%'\"",
+        "git clone https://x.example/t new && rm -rf new/.git",
+        "git clean -fdx dist/",
     ],
 )
 def test_what_is_named_as_made_for_tests_needs_care_only(command: str) -> None:
@@ -42,6 +51,13 @@ def test_what_is_named_as_made_for_tests_needs_care_only(command: str) -> None:
         "docker compose -f prod.yml down -v",
         "dropdb app",
         "kubectl delete ns prod",
+        "docker exec pg psql -U postgres -c 'drop database app'",
+        "DATABASE_URL=postgres://db.example/app npx prisma migrate reset --force",
+        "sqlite3 ~/.local/share/a.db 'drop table a'",
+        "psql -U postgres -c 'DROP DATABASE app_test; DROP DATABASE app'",
+        "redis-cli -h cache.example -n 9 flushdb",
+        "psql app -c \"do \\$\\$ begin execute 'drop table x'; end \\$\\$\"",
+        "mkdir new; rm -rf .git",
     ],
 )
 def test_what_is_not_named_so_is_stopped(command: str) -> None:

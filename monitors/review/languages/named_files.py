@@ -1,0 +1,91 @@
+"""Programs that run files of a project by the names that these have: test runners, bundlers, task runners, build tools.
+
+A table: program, names of its files, and the language in which they are read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from monitors.review.languages.recipes import Recipe, recipes_of
+from monitors.review.shell.invocation import Invocation
+
+Files = Callable[[Invocation, str], str | None]
+"""The text of a file that an invocation names, if it is known."""
+Read = Callable[[Invocation, Files], Iterator[Recipe]]
+
+MAX_NAMED = 8
+"""Most files looked at of those that an invocation names, and of settings that it may have."""
+_SCRIPT = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx")
+_ENDINGS = ("js", "ts", "mjs", "cjs")
+
+
+def whole_file(*names: str, language: str = "other") -> Read:
+    """Read each of these files as one piece of code."""
+
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        for name in names:
+            text = files(invocation, name)
+            if text:
+                yield Recipe(name, text, language)
+
+    return read
+
+
+def of_its_kind(*names: str) -> Read:
+    """Read each of these files as what its name says that it is."""
+
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        for name in names:
+            text = files(invocation, name)
+            yield from recipes_of(f"/{name}", text) if text else ()
+
+    return read
+
+
+def _named_scripts(*settings: str) -> Read:
+    """Read the scripts among the words, and the settings that are scripts."""
+    configured = whole_file(*(f"{name}.{ending}" for name in settings for ending in _ENDINGS))
+
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        named = [str(word) for word in invocation.args if word.known and word.endswith(_SCRIPT)]
+        yield from whole_file(*named[:MAX_NAMED])(invocation, files)
+        yield from configured(invocation, files)
+
+    return read
+
+
+_BY_FILES: tuple[tuple[str, Read], ...] = (
+    ("jest", _named_scripts("jest.config")),
+    ("vitest", _named_scripts("vitest.config", "vite.config")),
+    ("mocha ava jasmine tap tape qunit", _named_scripts(".mocharc")),
+    ("playwright", _named_scripts("playwright.config")),
+    ("cypress", _named_scripts("cypress.config")),
+    ("vite", _named_scripts("vite.config")),
+    ("webpack", _named_scripts("webpack.config")),
+    ("rollup", _named_scripts("rollup.config")),
+    ("next", _named_scripts("next.config")),
+    ("astro", _named_scripts("astro.config")),
+    ("eslint", _named_scripts("eslint.config", ".eslintrc")),
+    ("prettier", _named_scripts("prettier.config", ".prettierrc")),
+    ("stylelint", _named_scripts("stylelint.config")),
+    ("babel", _named_scripts("babel.config")),
+    ("postcss tailwindcss", _named_scripts("postcss.config", "tailwind.config")),
+    ("gulp", _named_scripts("gulpfile")),
+    ("grunt", _named_scripts("Gruntfile")),
+    ("invoke inv", whole_file("tasks.py", language="python")),
+    ("fab", whole_file("fabfile.py", language="python")),
+    ("doit", whole_file("dodo.py", language="python")),
+    ("scons", whole_file("SConstruct", language="python")),
+    ("nox", whole_file("noxfile.py", language="python")),
+    ("gradle gradlew", whole_file("build.gradle", "build.gradle.kts")),
+    ("rake", whole_file("Rakefile")),
+    ("bundle bundler", whole_file("Gemfile")),
+    ("vagrant", whole_file("Vagrantfile")),
+    ("mix", whole_file("mix.exs")),
+    ("task go-task", of_its_kind("Taskfile.yml", "Taskfile.yaml")),
+    ("pre-commit prek", of_its_kind(".pre-commit-config.yaml")),
+    ("lefthook", of_its_kind("lefthook.yml")),
+    ("tox", of_its_kind("tox.ini")),
+    ("direnv", of_its_kind(".envrc")),
+)
+BY_NAME: Mapping[str, Read] = {name: read for names, read in _BY_FILES for name in names.split()}
+"""Programs, with what they run out of files that they find by name."""
