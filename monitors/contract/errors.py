@@ -3,6 +3,8 @@
 A message says what happened, with which values, what was done about it, and what the reader can do.
 """
 
+from collections.abc import Mapping
+
 
 class ChaperonError(Exception):
     """Any failure that chaperon foresaw. Another exception is a bug: please report it."""
@@ -23,6 +25,15 @@ class UsageError(ChaperonError):
     """The caller asked for something that cannot be: a wrong value, an unknown name."""
 
 
+class NumberedUsageError(UsageError):
+    """Things of a list cannot be taken, so none was."""
+
+    def __init__(self, what: str, faults: Mapping[int, str], *, way_out: str = "") -> None:
+        """Say it in one sentence, and the fault of each thing by its number in the list, from 1."""
+        super().__init__(what, way_out=way_out)
+        self.faults = dict(faults)
+
+
 class NotFoundError(UsageError):
     """No agent, checkpoint or incident has that name."""
 
@@ -30,11 +41,10 @@ class NotFoundError(UsageError):
 class IllegalStepError(ChaperonError):
     """An agent in this state cannot take this step; the agent is unchanged."""
 
-    def __init__(self, agent: str, state: str, step: str, legal: tuple[str, ...]) -> None:
-        """Name the state, the step refused, and the steps that would have been legal."""
-        allowed = f"What it can do now: {', '.join(legal)}." if legal else "It has ended."
-        super().__init__(f"Agent {agent!r} is {state} and cannot {step}; nothing was changed.", way_out=allowed)
-        self.agent, self.state, self.step, self.legal = agent, state, step, legal
+    def __init__(self, agent: str, state: str, step: str, way_out: str = "") -> None:
+        """Name the state, the step refused, and what a person can type now."""
+        super().__init__(f"Agent {agent!r} is {state} and cannot {step}; nothing was changed.", way_out=way_out)
+        self.agent, self.state, self.step = agent, state, step
 
 
 class FrameError(ChaperonError):

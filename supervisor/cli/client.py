@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -66,6 +67,9 @@ class RefusedError(ChaperonError):
 
 class MisusedError(RefusedError, UsageError):
     """The daemon was asked for what cannot be: the caller's mistake."""
+
+    faults: Mapping[int, str] = MappingProxyType({})
+    """Of a list that was refused: the fault of each of its things, by number from 1."""
 
 
 Wait = Callable[[socket.socket, float | None], None]
@@ -318,7 +322,10 @@ def _checked(status: int, body: bytes) -> Any:
         if status < FIRST_NO_SUCCESS:
             return told
         refusal = MisusedError if status in MISUSES else RefusedError
-        raise refusal(told["what"], way_out=told.get("way_out", ""))
+        error = refusal(told["what"], way_out=told.get("way_out", ""))
+        if isinstance(error, MisusedError):
+            error.faults = {int(number): str(says) for number, says in told.get("faults", {}).items()}
+        raise error
     except (ValueError, KeyError, TypeError, AttributeError):
         shown = body[:MOST_QUOTED].decode(errors="replace")
         raise RefusedError(f"The daemon answered {status}: {shown}") from None

@@ -43,7 +43,12 @@ class PastMoment(click.ParamType[float]):
         today = datetime.fromtimestamp(Clock().wall(), UTC).astimezone().strftime("%Y-%m-%d")
         for spelled in (f"{today}T{text}", text):
             try:
-                return datetime.fromisoformat(spelled).astimezone().timestamp()
+                moment = datetime.fromisoformat(spelled).astimezone().timestamp()
             except (ValueError, OverflowError, OSError):
                 continue
+            if moment > Clock().wall():
+                self.fail(
+                    f"{text!r} lies ahead, and nothing has happened there yet; name a moment in the past.", param, ctx
+                )
+            return moment
         return self.fail(f"{text!r} is no time; write 10m, 08:15, 2026-11-21 or 2026-11-21T08:15.", param, ctx)

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from monitors.contract.errors import UsageError
 from supervisor.config import problems
-from supervisor.config.base import Section
 from supervisor.config.model import Config
 from supervisor.config.paths import config_home, home
 from supervisor.config.yaml_tree import Document, YamlError, parse
@@ -260,6 +259,6 @@ def variable_path(name: str) -> tuple[str, ...] | None:
     return path
 
 
-def _spelling(step: str, section: type[Section]) -> str | None:
+def _spelling(step: str, section: type[BaseModel]) -> str | None:
     """Return how a key is written, from its name in capitals with underscores."""
     return next((key for key, name in problems.keys(section).items() if step.lower() in (name, key.lower())), None)

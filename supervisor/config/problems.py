@@ -6,6 +6,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from supervisor.config.base import Section
@@ -23,6 +24,8 @@ EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "bool_type": lambda _: "true or false",
     "int_type": lambda _: "a whole number",
     "int_from_float": lambda _: "a whole number",
+    "int_parsing": lambda _: "a whole number",
+    "float_parsing": lambda _: "a number",
     "float_type": lambda _: "a number",
     "finite_number": lambda _: "a finite number",
     "string_type": lambda _: "text (in quotes, where it looks like a number or a yes or no)",
@@ -41,7 +44,7 @@ EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 """The expected value, by pydantic's name of the error. Names that are not here keep pydantic's own sentence."""
 
 
-def explain(error: ErrorDetails, root: type[Section]) -> str:
+def explain(error: ErrorDetails, root: type[BaseModel]) -> str:
     """Return one sentence about an error of validation, without its place."""
     path = error["loc"]
     name = dotted(path)
@@ -59,7 +62,7 @@ def explain(error: ErrorDetails, root: type[Section]) -> str:
     return f"{name}: {error['msg']}, found {found(error['input'], path)}"
 
 
-def unknown(path: Sequence[str | int], root: type[Section]) -> str:
+def unknown(path: Sequence[str | int], root: type[BaseModel]) -> str:
     """Say that there is no such key, and which one is nearest or which there are."""
     section = section_at(path[:-1], root)
     known = sorted(keys(section)) if section else []
@@ -95,24 +98,29 @@ def dotted(path: Sequence[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the file"
 
 
-def keys(section: type[Section]) -> dict[str, str]:
+def keys(section: type[BaseModel]) -> dict[str, str]:
     """Return the keys of a section as they are written, each with its field's name."""
     return {field.alias or name: name for name, field in section.model_fields.items()}
 
 
-def section_at(path: Sequence[str | int], root: type[Section]) -> type[Section] | None:
+def section_at(path: Sequence[str | int], root: type[BaseModel]) -> type[BaseModel] | None:
     """Return the section that a path leads to, None if it leads elsewhere; list positions are passed over."""
-    section: type[Section] | None = root
+    section: type[BaseModel] | None = root
     for step in path:
         if section is None or isinstance(step, int):
             continue
         name = keys(section).get(step)
-        section = section_in(section.model_fields[name].annotation) if name else None
+        section = _model_in(section.model_fields[name].annotation) if name else None
     return section
 
 
 def section_in(annotation: Any) -> type[Section] | None:
     """Return the section that an annotation is or holds, None if there is none."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
+    found = _model_in(annotation)
+    return found if found is not None and issubclass(found, Section) else None
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((inner for part in typing.get_args(annotation) if (inner := section_in(part))), None)
+    return next((inner for part in typing.get_args(annotation) if (inner := _model_in(part))), None)

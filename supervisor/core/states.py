@@ -1,7 +1,7 @@
 """The life of an agent as a table of states and steps.
 
 The table is the whole truth: the documentation's picture is drawn from it, and a step that is not in it is refused with
-the steps that would have been legal.
+the commands that a person can type instead.
 """
 
 from enum import StrEnum
@@ -73,7 +73,33 @@ def take(agent: str, state: AgentState, step: Transition) -> AgentState:
     try:
         return TABLE[state][step]
     except KeyError:
-        raise IllegalStepError(agent, state, step, legal(state)) from None
+        raise IllegalStepError(agent, state, step, way_out(agent, state)) from None
+
+
+_HELD_BY_A_PERSON = ("chaperon resume {agent}", "chaperon say {agent} TEXT", "chaperon stop {agent}")
+_AT_WORK = ("chaperon say {agent} TEXT", "chaperon pause {agent}", "chaperon stop {agent}")
+
+COMMANDS: dict[AgentState, tuple[str, ...]] = {
+    AgentState.STARTING: _AT_WORK,
+    AgentState.RUNNING: _AT_WORK,
+    AgentState.IDLE: _AT_WORK,
+    AgentState.PAUSED: _HELD_BY_A_PERSON,
+    AgentState.WAITING: ("chaperon resume {agent}", "chaperon pause {agent}", "chaperon stop {agent}"),
+    AgentState.FINISHING: ("chaperon tail -f --agent {agent}", "chaperon stop {agent}"),
+    AgentState.STOPPING: ("chaperon stop {agent} --force",),
+    AgentState.DONE: ("chaperon show {agent}", "chaperon diff {agent}"),
+    AgentState.FAILED: ("chaperon show {agent}", "chaperon diff {agent}"),
+    AgentState.STOPPED: ("chaperon show {agent}", "chaperon diff {agent}"),
+    AgentState.LOST: ("chaperon show {agent}", "chaperon diff {agent}"),
+}
+"""The commands of chaperon that a person can type in each state, the likeliest first."""
+
+
+def way_out(agent: str, state: AgentState) -> str:
+    """Return a sentence with the commands about an agent in this state."""
+    ended = "It has ended. " if state.ended else ""
+    commands = ", ".join(command.format(agent=agent) for command in COMMANDS[state])
+    return f"{ended}What you can do now: {commands}"
 
 
 def legal(state: AgentState) -> tuple[str, ...]:

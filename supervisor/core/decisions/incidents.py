@@ -94,7 +94,7 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
                 f" It was started again {counted(memory.retries.crashes, 'time')}." if memory.retries.crashes else ""
             )
             what += f" It said: {tail}" if tail else ""
-            return incident("agent_failed", Severity.HIGH, what, resume)
+            return incident("agent_failed", Severity.HIGH, what, _mend_of(tail) or resume)
         case Retrying(refused=True):
             what = f"Agent {agent} cannot sign in: {cause.sentence}."
             return incident("sign_in_failed", Severity.HIGH, what, f"{SIGN_IN} To give it up: chaperon stop {agent}")
@@ -153,6 +153,18 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
                 what,
                 "They end when what they wait for does; see ps -eo pid,stat,wchan.",
             )
+
+
+CLI_REFUSALS = {
+    "cannot be used with root/sudo privileges": "The CLI takes permission mode bypassPermissions as root only if it is "
+    "told that the machine may be lost. Take another mode (agent.permission_mode, --permission-mode), start chaperon as "
+    'another user, or, in a container or a sandbox, set agent.environment: {IS_SANDBOX: "1"}.',
+}
+"""Words with which the CLI refuses to start, and the remedy. Measured with version 2.1.329."""
+
+
+def _mend_of(tail: str) -> str:
+    return next((mend for words, mend in CLI_REFUSALS.items() if words in tail), "")
 
 
 _ANSWERED = {

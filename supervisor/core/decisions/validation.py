@@ -3,7 +3,7 @@
 from interventions.approval import refuse_agent
 from monitors.contract.errors import IllegalStepError, NotFoundError
 from supervisor.core.fold.memory import Memory
-from supervisor.core.states import Transition, legal
+from supervisor.core.states import Transition, legal, way_out
 from supervisor.protocol.events import (
     AllowanceGiven,
     AllowanceRevoked,
@@ -39,15 +39,15 @@ def refuse_illegal(agent: str, state: AgentState, request: AnyEvent, *, pause_as
     """
     match request:
         case SayRequested() | RedirectRequested() if state not in LISTENING:
-            raise IllegalStepError(agent, state, "be told anything", legal(state))
+            raise IllegalStepError(agent, state, "be told anything", way_out(agent, state))
         case PauseRequested() if state not in PAUSABLE:
-            raise IllegalStepError(agent, state, Transition.PAUSE, legal(state))
+            raise IllegalStepError(agent, state, Transition.PAUSE, way_out(agent, state))
         case ResumeRequested() if not pause_asked and Transition.RESUME not in legal(state):
-            raise IllegalStepError(agent, state, Transition.RESUME, legal(state))
+            raise IllegalStepError(agent, state, Transition.RESUME, way_out(agent, state))
         case StopRequested() if state.ended:
-            raise IllegalStepError(agent, state, Transition.STOP, legal(state))
+            raise IllegalStepError(agent, state, Transition.STOP, way_out(agent, state))
         case RollbackRequested() if Transition.GO_BACK not in legal(state):
-            raise IllegalStepError(agent, state, Transition.GO_BACK, legal(state))
+            raise IllegalStepError(agent, state, Transition.GO_BACK, way_out(agent, state))
         case _:
             return
 
@@ -67,7 +67,7 @@ def check(memory: Memory, request: AnyEvent) -> None:
         case AllowanceGiven() | AllowanceRevoked():
             memory.allowances.check(request)
         case RollbackRequested() if memory.going_back.cause is not None:
-            raise IllegalStepError(agent, memory.state, "go back while it goes back", legal(memory.state))
+            raise IllegalStepError(agent, memory.state, "go back while it goes back", way_out(agent, memory.state))
         case _:
             return
 

@@ -1,6 +1,6 @@
 """The checks of new and changed tasks, before they are journalled: nothing is added unless all can be."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from monitors.contract.errors import UsageError
 from supervisor.core.tasks.store import TaskStore, spec_of
@@ -35,18 +35,25 @@ def check_added(store: TaskStore, added: Sequence[TaskSpec]) -> None:
         )
     new = {spec.id: spec for spec in added}
     for spec in added:
-        _check_dependencies(store, new, spec)
+        check_dependencies(store, new, spec)
     refuse_cycle(store, new)
 
 
 def check_edited(store: TaskStore, edited: TaskSpec) -> None:
     """Refuse a change that cannot be; raises as `check_added`."""
     new = {edited.id: edited}
-    _check_dependencies(store, new, edited)
+    check_dependencies(store, new, edited)
     refuse_cycle(store, new)
 
 
-def _check_dependencies(store: TaskStore, new: Mapping[str, TaskSpec], spec: TaskSpec) -> None:
+def check_dependencies(store: TaskStore, new: Container[str], spec: TaskSpec) -> None:
+    """Refuse a task that depends on what is no task, or on one that was cancelled; raises UsageError.
+
+    Args:
+        store: The tasks that there are.
+        new: Ids of those that are added with it.
+        spec: The task.
+    """
     for id_ in spec.depends_on:
         if id_ in new:
             continue

@@ -1,6 +1,6 @@
 """The life of a stored task as a table of states and steps.
 
-The documentation's picture is drawn from it, and a step that is not in it is refused with the steps that are legal.
+The documentation's picture is drawn from it, and a step that is not in it is refused with what a person can type.
 """
 
 from monitors.contract.errors import ChaperonError
@@ -51,14 +51,28 @@ TABLE: dict[TaskState, dict[TaskStep, TaskState]] = {
 """From each state, each legal step and where it leads."""
 
 
+_COMMANDS: dict[TaskStep, str] = {
+    TaskStep.RETRY: "chaperon task retry {task}",
+    TaskStep.MERGE: "chaperon merge {task}",
+    TaskStep.CANCEL: "chaperon task cancel {task}",
+}
+"""The commands by which a person has a task take a step; no command asks for the other steps."""
+
+
+def commands_in(state: TaskState) -> tuple[str, ...]:
+    """The commands of chaperon about a task in this state, that which shows it first."""
+    steps = {step for step in TABLE[state] if not (state.held and step is TaskStep.MERGE)}  # a run merges by itself
+    return ("chaperon task show {task}", *(command for step, command in _COMMANDS.items() if step in steps))
+
+
 class IllegalTaskStepError(ChaperonError):
     """A task in this state cannot take this step; the task is unchanged."""
 
     def __init__(self, task: str, state: TaskState, step: TaskStep) -> None:
-        """Name the state, the step refused, and the steps that would have been legal."""
-        legal = ", ".join(TABLE[state])
-        allowed = f"What it can do now: {legal}." if legal else "Nothing follows this state."
-        super().__init__(f"Task {task} is {state} and cannot {step}; nothing was changed.", way_out=allowed)
+        """Name the state, the step refused, and what a person can type now."""
+        commands = ", ".join(command.format(task=task) for command in commands_in(state))
+        way_out = f"What you can do now: {commands}"
+        super().__init__(f"Task {task} is {state} and cannot {step}; nothing was changed.", way_out=way_out)
         self.task, self.state, self.step = task, state, step
 
 

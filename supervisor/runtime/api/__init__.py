@@ -6,6 +6,7 @@ allowances   the routes by which a person lets an agent do what the reviewer wou
 app          the socket's API
 bodies       bounds of requests' bodies
 checkpoints  the routes of the socket's API that are about checkpoints
+directories  the worktree or the repository that a directory in a request means
 discoveries  the routes of facts that agents note for others
 gathering    the metrics of the daemon at one moment, gathered for their text
 json_edge    JSON at the API's edge

@@ -1,13 +1,11 @@
 """The routes of facts that agents note for others. Only a person reaches them."""
 
-from pathlib import Path
-
 import anyio.to_thread
 from fastapi import FastAPI, Query
 
-from checkpoints.workspace.repository import project_of
 from supervisor.core.discoveries import Discovery
 from supervisor.protocol.events import DiscoveryForgotten
+from supervisor.runtime.api.directories import project_meant
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.socket.peer import By
 
@@ -25,7 +23,8 @@ def discovery_routes(api: FastAPI, daemon: Daemon) -> None:
         known = daemon.board.discoveries
         if not repository:
             return known.all()
-        return known.bearing_on(str(await anyio.to_thread.run_sync(project_of, Path(repository))), "")
+        projects = {one.project for one in known.all()}
+        return known.bearing_on(await anyio.to_thread.run_sync(project_meant, repository, projects), "")
 
     @api.delete("/v1/discoveries/{id_}")
     async def forget(id_: str, by: By) -> Discovery:

@@ -1,6 +1,6 @@
 """JSON at the API's edge: strict bodies, legible answers, and an object for every failure."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import orjson
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from monitors.contract import anyjson
-from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundError, NumberedUsageError, UsageError
 from supervisor.core.tasks.states import IllegalTaskStepError
 from supervisor.runtime.checkpointing.worktrees import SetUpError
 from supervisor.runtime.daemon.submission import UnavailableError
@@ -39,6 +39,8 @@ class ErrorResponse(BaseModel):
     kind: str
     what: str
     way_out: str = ""
+    faults: dict[int, str] | None = None
+    """Of a list that was refused: the fault of each of its things, by number from 1."""
 
 
 class LegibleResponse(JSONResponse):
@@ -86,7 +88,8 @@ def speak_json(api: FastAPI) -> None:
     async def refused(_request: Request, error: Exception) -> LegibleResponse:
         assert isinstance(error, ChaperonError)
         code = next((code for kind, code in REFUSALS if isinstance(error, kind)), 503)
-        return _problem(code, type(error).__name__.removesuffix("Error"), error.what, error.way_out)
+        faults = error.faults if isinstance(error, NumberedUsageError) else None
+        return _problem(code, type(error).__name__.removesuffix("Error"), error.what, error.way_out, faults)
 
     @api.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: Exception) -> LegibleResponse:
@@ -110,5 +113,8 @@ def speak_json(api: FastAPI) -> None:
         return _problem(BROKEN, "Failed", what, way_out)
 
 
-def _problem(status: int, kind: str, what: str, way_out: str = WAY_OUT) -> LegibleResponse:
-    return LegibleResponse({"kind": kind, "what": what, "way_out": way_out}, status)
+def _problem(
+    status: int, kind: str, what: str, way_out: str = WAY_OUT, faults: Mapping[int, str] | None = None
+) -> LegibleResponse:
+    numbered = {"faults": {str(number): says for number, says in faults.items()}} if faults else {}
+    return LegibleResponse({"kind": kind, "what": what, "way_out": way_out, **numbered}, status)

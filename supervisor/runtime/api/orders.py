@@ -1,7 +1,6 @@
 """The routes by which a person controls many agents at once, and has no new tasks taken."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -9,13 +8,12 @@ import anyio.to_thread
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from checkpoints.workspace.repository import project_of
-from checkpoints.workspace.worktree import worktree_of
 from monitors.contract.errors import UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES
 from supervisor.protocol import events
 from supervisor.protocol.kinds.orders import OrderControl
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.api.directories import project_meant
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import SubmissionRequest
@@ -122,7 +120,7 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
         """Pause, resume, stop or tell all agents, or a repository's; those that start meanwhile are held too."""
         wanted = body or OrderBody()
         _check(control, wanted)
-        project = await anyio.to_thread.run_sync(_project, wanted.repository) if wanted.repository is not None else ""
+        project = "" if wanted.repository is None else await _project(daemon, wanted.repository)
         order = events.OrderGiven(
             **daemon.stamp(""),
             id=wanted.request_id or uuid4().hex[:12],
@@ -206,15 +204,7 @@ def _check(control: OrderControl, wanted: OrderBody) -> None:
         raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
 
 
-def _project(directory: str) -> str:
-    """Return the repository of a directory; one that has gone is taken by its path.
-
-    Raises:
-        UsageError: It is no absolute path, or in no git worktree.
-    """
-    path = Path(directory)
-    if "\0" in directory or not path.is_absolute():
-        raise UsageError(f"The repository {directory!r} is not an absolute path; nothing was done.")
-    if not path.exists():
-        return directory.rstrip("/")
-    return str(project_of(worktree_of(path)))
+async def _project(daemon: Daemon, directory: str) -> str:
+    """Return the repository of a directory, also of one that has gone and is known; raises as `project_meant`."""
+    known = {one.project for one in daemon.board.summaries()} | daemon.board.orders.pauses.keys()
+    return await anyio.to_thread.run_sync(project_meant, directory, known - {""})

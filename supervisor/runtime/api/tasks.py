@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
+import anyio.to_thread
 from fastapi import FastAPI, Query, Response
 from pydantic import Field
 
@@ -12,6 +13,7 @@ from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol.tasks import TaskState
+from supervisor.runtime.api.directories import worktree_meant
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 from supervisor.runtime.tasks.desk import MOST_AT_ONCE, TaskChange, TaskDesk, TaskWanted
@@ -66,12 +68,15 @@ def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Boa
     async def tasks(
         state: Annotated[list[TaskState], Query(description="Only those in one of these states.")] = [],  # noqa: B006
         label: str | None = Query(None, description="Only those with this label."),
-        repository: str | None = Query(None, description="Only those of the worktree with this path."),
+        repository: str | None = Query(None, description="Only those of the worktree of this directory."),
         after: str | None = Query(None, description="Only those added after this task."),
         limit: int = Query(20_000, ge=1, description="How many at most."),
     ) -> Response:
         """The stored tasks, oldest first: a row of each."""
         wanted = set(state)
+        if repository is not None:
+            tops = {task.spec.repository for task in board.tasks}
+            repository = await anyio.to_thread.run_sync(worktree_meant, repository, tops)
         found = (
             task
             for task in _after(board, after)

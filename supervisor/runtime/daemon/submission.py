@@ -22,6 +22,9 @@ from supervisor.core.settings import DiscoverySettings
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """Permitted names of agents: each names a directory and a control group."""
 
+SESSION_ID = r"^[0-9a-fA-F-]{36}$"
+"""Ids of sessions that the CLI can resume: it refuses other text than a UUID."""
+
 Where = Literal["in-place", "new"]
 """In which worktree an agent works: the one that was named, or one of its own."""
 
@@ -122,7 +125,7 @@ class Submission(SubmissionRequest):
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
     monitoring_level: Annotated[MonitoringLevel, Field(strict=False)] = MonitoringLevel.NORMAL
     """How closely the agent is watched: `strict` lowers the thresholds of detectors and of the review for it alone."""
-    resume_session: Annotated[str | None, Field(pattern=r"^[0-9a-fA-F-]{36}$")] = None
+    resume_session: Annotated[str | None, Field(pattern=SESSION_ID)] = None
     keep_open: bool = False
     workspace: Where | None = None
     """The agent's workspace; none: as configured by `workspaces.mode`."""
@@ -140,8 +143,7 @@ class Submission(SubmissionRequest):
             CheckpointError: Git could not read the user's own configuration. Nothing was started.
         """
         self.check_words()
-        await anyio.to_thread.run_sync(self._check_directory)
-        return await self._worktree()
+        return await anyio.to_thread.run_sync(self.check_directory)
 
     def base_of_new(self, defaults: Defaults) -> str | None:
         """The commit that a workspace of the agent's own starts from; None if it works in place.
@@ -199,7 +201,8 @@ class Submission(SubmissionRequest):
                 way_out="Use up to 32 letters, digits, hyphens and underscores, a letter or digit first.",
             )
 
-    def _check_directory(self) -> None:
+    def check_directory(self) -> str:
+        """Look whether the repository is one; returns the top of its worktree. Blocks, and raises as `check`."""
         path = Path(self.repository)
         if "\0" in self.repository:
             problem = "contains a NUL character, which no path can"
@@ -212,11 +215,11 @@ class Submission(SubmissionRequest):
         elif not os.access(path, os.R_OK | os.X_OK):
             problem = "cannot be read by this user"
         else:
-            return
+            return self._worktree()
         raise UsageError(f"The repository {self.repository!r} {problem}; nothing was started.")
 
-    async def _worktree(self) -> str:
-        top = await anyio.to_thread.run_sync(worktree_of, Path(self.repository))
+    def _worktree(self) -> str:
+        top = worktree_of(Path(self.repository))
         try:
             str(top).encode()
         except UnicodeEncodeError:

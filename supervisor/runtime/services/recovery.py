@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from pydantic import ValidationError
 
 from interventions.recovery_options import Resumption, carry_out
 from monitors.contract import anyjson
@@ -144,6 +145,7 @@ class Recovering:
         if wanted.clean_up:
             rows = (row for row in report.get("recovery_options", ()) if row.get("option") == wanted.option)
             return await self._clean_up(wanted, [left for row in rows for left in _to_clear(row)])
+        submission = self._submission(wanted, incident)  # before files are set back: it may be refused
         if wanted.checkpoint:
             if self._restore is None:
                 raise UnavailableError(
@@ -151,7 +153,7 @@ class Recovering:
                     way_out=f"Go on without: chaperon recover {incident} resume-with-limits",
                 )
             await self._restore(wanted.agent, wanted.checkpoint, by)
-        return await self._go_on(wanted, by)
+        return await self._go_on(wanted, submission, by)
 
     def _refuse_running(self, wanted: Resumption) -> None:
         """A Claude session has one owner, and a workspace that is cleaned up has none."""
@@ -163,31 +165,45 @@ class Recovering:
                     way_out=f"Stop it first: chaperon stop {known.agent}",
                 )
 
-    async def _go_on(self, wanted: Resumption, by: str) -> Recovered:
-        assert wanted.task is not None
-        task = wanted.task
-        name = self._successor(wanted.agent)
-        submission = Submission(
-            prompt=task.prompt,
-            repository=wanted.workspace,
-            workspace="in-place",
-            name=name,
-            expected_paths=task.expected_paths,
-            constraints=task.constraints,
-            goals=task.goals,
-            limits=task.limits,
-            model=task.model,
-            permission_mode=task.permission_mode,
-            monitoring_level=task.monitoring_level,
-            resume_session=task.resume_session,
-            approval=wanted.approval,
-        )
+    async def _go_on(self, wanted: Resumption, submission: Submission, by: str) -> Recovered:
         await self._submit(submission, by)
-        how = "in the same session" if task.resume_session else "in a new session"
+        name = submission.name or ""
+        how = "in the same session" if submission.resume_session else "in a new session"
         back = f", with its files set back to {wanted.checkpoint}" if wanted.checkpoint else ""
         return Recovered(
             wanted.option, name, f"Agent {name} goes on {how}{back}. Follow it: chaperon tail -f --agent {name}"
         )
+
+    def _submission(self, wanted: Resumption, incident: str) -> Submission:
+        """Return the submission of the agent that goes on.
+
+        Raises:
+            UsageError: The report has what no agent can be started with.
+        """
+        assert wanted.task is not None
+        task = wanted.task
+        try:
+            return Submission(
+                prompt=task.prompt,
+                repository=wanted.workspace,
+                workspace="in-place",
+                name=self._successor(wanted.agent),
+                expected_paths=task.expected_paths,
+                constraints=task.constraints,
+                goals=task.goals,
+                limits=task.limits,
+                model=task.model,
+                permission_mode=task.permission_mode,
+                monitoring_level=task.monitoring_level,
+                resume_session=task.resume_session,
+                approval=wanted.approval,
+            )
+        except ValidationError as error:  # the report may be of another program, or of an older version
+            faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            raise UsageError(
+                f"The report has what no agent can be started with ({faults}); nothing was done.",
+                way_out=f"Take another way back, as rollback-and-retry: chaperon recover {incident}",
+            ) from None
 
     def _successor(self, agent: str) -> str:
         taken = {summary.agent for summary in self._board.summaries()}

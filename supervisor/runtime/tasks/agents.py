@@ -1,12 +1,13 @@
 """The submission of an agent for a stored task."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
-from supervisor.runtime.daemon.submission import Claim, Submission
+from supervisor.runtime.daemon.submission import SESSION_ID, Claim, Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def agent_start(task: StoredTask, before: Summary | None, rework: str = "", reco
         if kept:
             about |= {"repository": before.workspace, "workspace": "in-place", "base": None}
             claim = Claim(task.id, run.run_id, before.agent)
-        if rework:
+        if rework and re.match(SESSION_ID, before.session_id or ""):
             about["resume_session"] = before.session_id
         claim = Claim(claim.task, claim.run_id, claim.goes_on_for, rework or recovery)
     return AgentStart(Submission.model_validate(about), claim)

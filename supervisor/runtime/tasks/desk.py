@@ -8,11 +8,11 @@ from uuid import uuid4
 from pydantic import Field
 
 from interventions.approval import ApprovalSettings
-from monitors.contract.errors import UsageError
+from monitors.contract.errors import NumberedUsageError, UsageError
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
 from supervisor.core.settings import is_prefix
-from supervisor.core.tasks.admission import check_added, check_edited
+from supervisor.core.tasks.admission import check_added, check_dependencies, check_edited
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.core.tasks.store import TaskStore
@@ -24,6 +24,9 @@ from supervisor.runtime.daemon.submission import OwnLimits, Submission, Submissi
 
 MOST_AT_ONCE = 10_000
 """Tasks that may be added with one request: as many as may be open."""
+
+MOST_TOLD = 20
+"""Faults of a request that its refusal tells in words; all of them are in its data."""
 
 Label = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -112,7 +115,7 @@ class TaskDesk:
         """Add tasks: all of them or none. A request that is sent again adds nothing.
 
         Raises:
-            UsageError: One of them cannot be added; the sentence says which, and why.
+            UsageError: Some of them cannot be added; the sentence says which, and why.
             UnavailableError: The daemon is ending, or its disk is full.
         """
         if request_id and (taken := self._store.taken(request_id)) is not None:
@@ -120,8 +123,7 @@ class TaskDesk:
         self._refuse_for_now()
         if not 0 < len(wanted) <= MOST_AT_ONCE:
             raise UsageError(f"{len(wanted)} tasks were given, and 1 to {MOST_AT_ONCE} can be; nothing was added.")
-        tops = await self._worktrees(wanted)
-        specs = _specs(wanted, tops)
+        specs = await self._specs(wanted)
         if request_id and (taken := self._store.taken(request_id)) is not None:  # by its twin meanwhile
             return AddedTasks(taken, again=True)
         check_added(self._store, specs)
@@ -220,42 +222,62 @@ class TaskDesk:
     async def _happen(self, event: events.AnyEvent) -> None:
         await self._written(self._happened(event))
 
-    async def _worktrees(self, wanted: Iterable[TaskWanted]) -> Mapping[str, str]:
-        """Return the worktree of each directory that is named; each is looked up once."""
+    async def _specs(self, wanted: Sequence[TaskWanted]) -> list[TaskSpec]:
+        """Return the tasks of a request, with ids of their own in place of names.
+
+        Raises:
+            NumberedUsageError: Some are wrong; each with its number.
+        """
+        faults: dict[int, str] = {}
+        tops = await self._worktrees(wanted, faults)
+        made = [f"t-{uuid4().hex[:8]}" for _ in wanted]
+        ids: dict[str, str] = {}
+        for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
+            if one.name is not None and ids.setdefault(one.name, id_) != id_:
+                faults.setdefault(number, f"a task before it has the name {one.name!r}")
+        specs, new = [], frozenset(made)
+        for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
+            given = {name: value for name, value in one.given().items() if value is not None}
+            depends = tuple(dict.fromkeys(ids.get(name, name) for name in one.depends_on or ()))
+            top = tops.get(one.repository, one.repository)
+            spec = TaskSpec(**{**given, "id": id_, "repository": top, "depends_on": depends})
+            try:
+                _check(spec)
+                check_dependencies(self._store, new, spec)
+            except UsageError as error:
+                faults.setdefault(number, _fault(error))
+            specs.append(spec)
+        if faults:
+            raise _refusal(wanted, faults)
+        return specs
+
+    async def _worktrees(self, wanted: Iterable[TaskWanted], faults: dict[int, str]) -> Mapping[str, str]:
+        """Return the worktree of each directory that is named, and note faults; each is looked up once."""
         tops: dict[str, str] = {}
+        bad: dict[str, str] = {}
         for number, one in enumerate(wanted, 1):
-            if one.repository not in tops:
+            if one.repository not in tops and one.repository not in bad:
                 try:
                     tops[one.repository] = await Submission(prompt="?", repository=one.repository).check()
                 except UsageError as error:
-                    raise _at(number, one.name, error) from None
+                    bad[one.repository] = _fault(error)
+            if one.repository in bad:
+                faults[number] = bad[one.repository]
         return tops
 
 
-def _specs(wanted: Sequence[TaskWanted], tops: Mapping[str, str]) -> list[TaskSpec]:
-    """Return the tasks of a request, with ids of their own in place of names.
+def _fault(error: UsageError) -> str:
+    """The fault of one task, without what became of the request, which is said once."""
+    return error.what.rpartition("; nothing ")[0] or error.what
 
-    Raises:
-        UsageError: One of them is wrong; the sentence says which.
-    """
-    ids: dict[str, str] = {}
-    made = [f"t-{uuid4().hex[:8]}" for _ in wanted]
-    for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
-        if one.name is not None and one.name in ids:
-            raise UsageError(f"Two tasks have the name {one.name!r}, the second as number {number}; nothing was added.")
-        if one.name is not None:
-            ids[one.name] = id_
-    specs = []
-    for number, (id_, one) in enumerate(zip(made, wanted, strict=True), 1):
-        given = {name: value for name, value in one.given().items() if value is not None}
-        depends = tuple(dict.fromkeys(ids.get(name, name) for name in one.depends_on or ()))
-        spec = TaskSpec(**{**given, "id": id_, "repository": tops[one.repository], "depends_on": depends})
-        try:
-            _check(spec)
-        except UsageError as error:
-            raise _at(number, one.name, error) from None
-        specs.append(spec)
-    return specs
+
+def _refusal(wanted: Sequence[TaskWanted], faults: Mapping[int, str]) -> NumberedUsageError:
+    told = [
+        f"Task {number}{f' ({name})' if (name := wanted[number - 1].name) else ''}: {faults[number]}"
+        for number in sorted(faults)
+    ]
+    more = f"; and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+    return NumberedUsageError(f"{'; '.join(told[:MOST_TOLD])}{more}; nothing was added.", faults)
 
 
 def _check(spec: TaskSpec) -> None:
@@ -268,8 +290,3 @@ def _check(spec: TaskSpec) -> None:
             raise UsageError(f"{error}; nothing was changed.") from None
     if spec.workspace == "in-place" and spec.base is not None:
         raise UsageError("A base is for a new workspace only; nothing was changed.", way_out="Leave one of them out.")
-
-
-def _at(number: int, name: str | None, error: UsageError) -> UsageError:
-    named = f" ({name})" if name else ""
-    return UsageError(f"Task {number}{named}: {error.what}", way_out=error.way_out)

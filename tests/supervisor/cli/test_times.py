@@ -24,11 +24,17 @@ def test_a_moment_is_so_long_ago() -> None:
 
 
 def test_a_moment_is_a_time_of_today_a_date_or_both() -> None:
-    for text, form in [("08:15", "%H:%M"), ("2026-11-21", "%Y-%m-%d"), ("2026-11-21T08:15:30", "%Y-%m-%dT%H:%M:%S")]:
+    for text, form in [("00:00", "%H:%M"), ("2026-11-21", "%Y-%m-%d"), ("2026-11-21T08:15:30", "%Y-%m-%dT%H:%M:%S")]:
         found = datetime.fromtimestamp(PastMoment().convert(text, None, None)).astimezone()
         assert found.strftime(form) == text
     assert PastMoment().convert("2026-11-21T08:15:30+01:00", None, None) == 1795245330.0
     assert PastMoment().convert(12.5, None, None) == 12.5
+
+
+@pytest.mark.parametrize("text", ["2999-01-01", "2999-01-01T08:15"])
+def test_a_moment_that_lies_ahead_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="lies ahead"):
+        PastMoment().convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["", "never", "25:00", "2026-13-01", "0001-01-01T00:00+23:00x"])

@@ -91,10 +91,19 @@ async def test_a_report_says_what_agents_did_what_was_stopped_and_which_rules_fi
         file = tmp_path / "report.html"
         assert (await chaperon("report", "--html", str(file))).exit_code == 0
         assert "git.push-force" in file.read_text()
-        none = json.loads((await chaperon("report", "--json", "--since", "2030-01-01")).stdout)
-        assert none["agents"] == {}
+        none = json.loads((await chaperon("report", "--json", "--since", "1s")).stdout)
+        assert none["agents"].keys() <= {"a1"}
+        ahead = await chaperon("report", "--since", "2999-01-01")
+        assert (ahead.exit_code, "lies ahead" in ahead.stderr) == (2, True)
         assert (await chaperon("report", "--html", "/nowhere/x.html")).exit_code == 1
         assert (await chaperon("report", "--week", "--since", "1d")).exit_code == 2
         timeline = (await chaperon("show", "a1", "--timeline")).output
+        steps = json.loads((await chaperon("show", "a1", "--timeline", "--json")).stdout)
+        why = json.loads((await chaperon("show", "a1", "--why", "--json")).stdout)
+        assert (await chaperon("show", "a1", "--timeline", "--why")).exit_code == 2
+    assert [line["text"] for step in steps for line in step["lines"] if "rm -rf" in line["text"]]
+    assert all(step["took_seconds"] >= 0 and step["after_seconds"] >= 0 for step in steps)
+    assert why.keys() >= {"used", "most"}
+    assert "workspace" not in why
     assert timeline.index("Bash ls") < timeline.index("git push") < timeline.index("rm -rf /")
     assert all(line.startswith((" ", "+")) for line in timeline.splitlines())

@@ -1,6 +1,7 @@
-"""The timeline of an agent for a terminal: each step with its time since the start, and a bar for how long it took."""
+"""The timeline of an agent: each step with its time since the start, and how long it took until the next one."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
@@ -18,8 +19,26 @@ LABEL = 34
 """Columns before the text of a step."""
 
 
-def timeline_lines(agent: Mapping[str, Any], lines: Iterable[StreamLine]) -> Iterator[str]:
-    """Yield the lines: when, how long until the next step, and the step in the words of `chaperon tail`."""
+@dataclass(frozen=True, slots=True)
+class TimelineStep:
+    """A step of an agent."""
+
+    at: float
+    """Unix time in seconds."""
+    after_seconds: float
+    """Since the agent's start."""
+    took_seconds: float
+    """Until the next step."""
+    lines: tuple[ViewLine, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as data: of a line, the word that it begins with and its text."""
+        lines = [{"mark": line.mark, "text": line.text} for line in self.lines]
+        return {**asdict(self), "lines": lines}
+
+
+def timeline_steps(agent: Mapping[str, Any], lines: Iterable[StreamLine]) -> Iterator[TimelineStep]:
+    """Yield the steps of an agent, in the words of `chaperon tail`."""
     view, start = View(), float(agent["started_at"])
     held: tuple[float, list[ViewLine]] | None = None
     for one in lines:
@@ -28,20 +47,26 @@ def timeline_lines(agent: Mapping[str, Any], lines: Iterable[StreamLine]) -> Ite
             continue
         at = float(one.record.get("at") or start)
         if held is not None:
-            yield from _step(held, start, at)
+            yield _step(held, start, at)
         held = at, told
     if held is not None:
-        yield from _step(held, start, held[0])
+        yield _step(held, start, held[0])
 
 
-def _step(held: tuple[float, list[ViewLine]], start: float, until: float) -> Iterator[str]:
+def timeline_lines(steps: Iterable[TimelineStep]) -> Iterator[str]:
+    """Yield the steps for a terminal, with a bar for how long each took."""
+    for step in steps:
+        took = step.took_seconds
+        bar = "█" * min(BAR, int(log2(took + 1)) + (took >= 1))
+        for number, line in enumerate(step.lines):
+            when = "" if number else f"+{duration(step.after_seconds)}"
+            mark = style(f"{line.mark:<8}", fg=line.colour, bold=line.bold)
+            before = f"{when:>14} {'' if number else bar:<{BAR}} {mark} "
+            first, *rest = terminal.wrapped(line.text, LABEL) or [""]
+            yield before + first.strip()
+            yield from rest
+
+
+def _step(held: tuple[float, list[ViewLine]], start: float, until: float) -> TimelineStep:
     at, lines = held
-    took = max(0.0, until - at)
-    bar = "█" * min(BAR, int(log2(took + 1)) + (took >= 1))
-    for number, line in enumerate(lines):
-        when = "" if number else f"+{duration(max(0.0, at - start))}"
-        mark = style(f"{line.mark:<8}", fg=line.colour, bold=line.bold)
-        before = f"{when:>14} {'' if number else bar:<{BAR}} {mark} "
-        first, *rest = terminal.wrapped(line.text, LABEL) or [""]
-        yield before + first.strip()
-        yield from rest
+    return TimelineStep(at, max(0.0, at - start), max(0.0, until - at), tuple(lines))

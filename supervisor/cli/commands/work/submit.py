@@ -5,7 +5,7 @@ The file is checked whole, with the line of each fault, before anything is sent;
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from uuid import uuid4
 import click
 
 from monitors.contract import anyjson
-from monitors.contract.errors import UsageError
+from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common, terminal
+from supervisor.cli.client import MisusedError
 from supervisor.cli.commands.work.task import ADD_SECONDS
 
 TASK_ID = re.compile(r"t-[0-9a-f]{8}")
@@ -69,9 +70,16 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
     def work() -> None:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         folder = Path.cwd() if str(file) == "-" else file.absolute().parent
-        wanted = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
+        found = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
+        wanted = [task.fields for task in found]
         body = {"tasks": wanted, "request_id": common.whole_text(request_id) or uuid4().hex}
-        added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+        try:
+            added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+        except MisusedError as error:
+            if not error.faults:
+                raise
+            told = [FileProblem(found[number - 1].line, says) for number, says in error.faults.items()]
+            raise TaskFileError(str(file), told) from None
         if as_json:
             terminal.echo_json(added["tasks"])
             return
@@ -95,7 +103,7 @@ def text_of(path: str, raw: bytes) -> str:
         raise TaskFileError(path, [FileProblem(line, says)]) from error
 
 
-def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[str, Any]]:
+def checked(path: str, text: str, folder: Path, repository: Path) -> list[FileTask]:
     """Return the tasks of a file as the API takes them.
 
     Args:
@@ -110,10 +118,12 @@ def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[s
     # Here, since the models take half a second to import, which other commands need not pay.
     from pydantic import ValidationError
 
+    from supervisor.config.problems import explain
     from supervisor.runtime.tasks.desk import TaskWanted
 
     found, problems = read(text)
-    wanted: list[dict[str, Any]] = []
+    wanted: list[FileTask] = []
+    places = _Places()
     names: dict[str, int] = {}
     for task in found:
         fields = {"repository": str(repository), **task.fields}  # another type than text is refused, not passed over
@@ -127,11 +137,12 @@ def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[s
         try:
             TaskWanted.model_validate(fields)
         except ValidationError as error:
-            for fault in error.errors(include_url=False):
-                place = ".".join(map(str, fault["loc"]))
-                problems.append(FileProblem(task.line, f"{place}: {fault['msg']}"))
+            problems += (
+                FileProblem(task.line, explain(fault, TaskWanted)) for fault in error.errors(include_url=False)
+            )
             continue
-        wanted.append(fields)
+        problems += (FileProblem(task.line, says) for says in places.faults(fields["prompt"], fields["repository"]))
+        wanted.append(FileTask(task.line, fields))
         if (name := fields.get("name")) is not None:
             if name in names:
                 problems.append(FileProblem(task.line, f"name: {name!r} is the name of the task in line {names[name]}"))
@@ -146,6 +157,31 @@ def checked(path: str, text: str, folder: Path, repository: Path) -> list[dict[s
     if problems:
         raise TaskFileError(path, sorted(problems, key=lambda one: one.line))
     return wanted
+
+
+class _Places:
+    """Looks whether tasks can be done where they say; each directory is looked at once."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, str] = {}
+
+    def faults(self, prompt: str, repository: str) -> Iterator[str]:
+        """Yield what is wrong with a task's prompt, and with its repository."""
+        from supervisor.runtime.daemon.submission import Submission
+
+        asked = Submission(prompt=prompt, repository=repository)
+        yield from _refused(asked.check_words)
+        if repository not in self._faults:
+            self._faults[repository] = next(_refused(asked.check_directory), "")
+        if self._faults[repository]:
+            yield self._faults[repository]
+
+
+def _refused(check: Callable[[], object]) -> Iterator[str]:
+    try:
+        check()
+    except ChaperonError as error:
+        yield error.what.rpartition("; nothing ")[0] or error.what
 
 
 def read(text: str) -> tuple[list[FileTask], list[FileProblem]]:

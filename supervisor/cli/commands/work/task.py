@@ -87,7 +87,7 @@ def add(prompt: str, repo: Path, request_id: str, as_json: bool, **about: Any) -
 @click.option("--state", multiple=True, type=click.Choice([str(one) for one in TaskState]), help="Only those in it.")
 @click.option("--open", "only_open", is_flag=True, help="Only those that are not over.")
 @click.option("--label", help="Only those with this label.")
-@click.option("--repo", type=click.Path(path_type=Path), help="Only those of this worktree.")
+@click.option("--repo", type=click.Path(path_type=Path), help="Only those of the worktree of this directory.")
 @click.option("--after", metavar="TASK", help="Only those added after it.")
 @click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
 @common.json_option
@@ -102,7 +102,7 @@ def list_command(
 ) -> None:
     """List stored tasks, oldest first."""
     states = [*state, *(str(one) for one in TaskState if only_open and not one.over)]
-    repository = common.sendable(repo.resolve()) if repo else None
+    repository = common.sendable(repo.absolute()) if repo else None
     query = {"state": states or None, "label": label, "repository": repository, "after": after, "limit": limit}
 
     def work() -> None:

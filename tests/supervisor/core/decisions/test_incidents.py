@@ -112,3 +112,10 @@ def test_ids_tell_incidents_of_one_agent_apart_and_can_name_a_file() -> None:
     second = told(play.feed(events.TreeEnded(**play.stamp(), micros=1, left=1)))
     assert first.id != second.id
     assert "/" not in first.id
+
+
+def test_a_mode_that_the_cli_refuses_to_root_is_told_with_what_to_set() -> None:
+    play = begun()
+    tail = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons\n"
+    incident = told(play.feed(events.AgentExited(**play.stamp(), code=1, signal=None, stderr_tail=tail)))
+    assert 'agent.environment: {IS_SANDBOX: "1"}' in incident.way_out

@@ -38,8 +38,9 @@ def test_only_a_claim_brings_a_task_to_an_agent() -> None:
     assert into == {(TaskState.PENDING, TaskStep.CLAIM), (TaskState.PARKED, TaskStep.MERGE)}
 
 
-def test_a_step_that_is_not_in_the_table_is_refused_with_those_that_are() -> None:
-    with pytest.raises(IllegalTaskStepError, match=r"Task t-1 is failed and cannot be claimed.*now: be tried again"):
+def test_a_step_that_is_not_in_the_table_is_refused_with_what_a_person_can_type() -> None:
+    says = r"Task t-1 is failed and cannot be claimed.* now: chaperon task show t-1, chaperon task retry t-1, "
+    with pytest.raises(IllegalTaskStepError, match=says):
         take_step("t-1", TaskState.FAILED, TaskStep.CLAIM)
 
 

@@ -301,7 +301,7 @@ async def test_an_unknown_path_is_told_in_the_same_form(base: Base) -> None:
         assert (await client.delete("/v1/agents")).status_code == 405
 
 
-async def test_a_step_that_the_state_does_not_know_is_refused_with_those_that_it_does(base: Base) -> None:
+async def test_a_step_that_the_state_does_not_know_is_refused_with_what_can_be_typed(base: Base) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, client):
         await client.post("/v1/agents", json=wanted(base))
@@ -309,7 +309,7 @@ async def test_a_step_that_the_state_does_not_know_is_refused_with_those_that_it
         answer = await client.post("/v1/agents/a1/resume")
         assert answer.status_code == 409
         assert "is running and cannot be resumed" in answer.json()["what"]
-        assert "be paused" in answer.json()["way_out"]
+        assert "chaperon pause a1" in answer.json()["way_out"]
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop"])

@@ -94,6 +94,16 @@ async def test_a_daemon_that_cannot_restore_says_so_and_does_nothing(tmp_path: P
         assert len(made.daemon.board.summaries()) == 1
 
 
+async def test_a_report_of_a_session_that_no_cli_can_resume_is_refused_before_anything_changes(tmp_path: Path) -> None:
+    incident = await stopped(tmp_path)
+    path = tmp_path / "state" / "incidents" / f"{incident}.json"
+    path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), "session_id": "stand-in"}))
+    async with house(tmp_path) as made:
+        with pytest.raises(UsageError, match=r"resume_session: .*nothing was done.*rollback-and-retry"):
+            await recovering_in(made).carry_out(incident, "resume-with-limits", "ann")
+        assert len(made.daemon.board.summaries()) == 1
+
+
 async def test_giving_up_removes_a_worktree_in_which_nothing_would_be_lost_and_no_other(tmp_path: Path) -> None:
     incident = await stopped(tmp_path)
     path = tmp_path / "state" / "incidents" / f"{incident}.json"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitors.contract.errors import NotFoundError, UsageError
+from monitors.contract.errors import NotFoundError, NumberedUsageError, UsageError
 from supervisor.core.tasks.states import IllegalTaskStepError
 from supervisor.core.tasks.store import TaskEvent, TaskStore
 from supervisor.protocol import events
@@ -69,9 +69,24 @@ async def test_a_request_with_one_task_that_cannot_be_adds_none_and_names_it(off
     for wrong, says in wrongs:
         with pytest.raises(UsageError, match=says):
             await office.desk.add([office.wanted(), office.wanted(**{"name": "b", **wrong})], "eva")
-    with pytest.raises(UsageError, match="Two tasks have the name 'a'"):
+    with pytest.raises(UsageError, match=r"Task 2 \(a\): a task before it has the name 'a'; nothing was added"):
         await office.desk.add([office.wanted(name="a"), office.wanted(name="a")], "eva")
     assert len(office.store) == 0
+
+
+async def test_every_fault_of_a_request_is_told_with_its_number(office: Office) -> None:
+    wanted = [
+        office.wanted(" "),
+        office.wanted(),
+        office.wanted(repository="/nowhere"),
+        office.wanted(depends_on=["z"]),
+    ]
+    with pytest.raises(NumberedUsageError) as caught:
+        await office.desk.add(wanted, "eva")
+    faults = caught.value.faults
+    assert faults.keys() == {1, 3, 4}
+    assert faults[4].endswith("depends on 'z', which is no task")
+    assert caught.value.what.startswith("Task 1: The prompt is empty; Task 3: The repository")
 
 
 async def test_a_request_that_is_sent_again_adds_nothing_and_answers_the_same(office: Office) -> None:

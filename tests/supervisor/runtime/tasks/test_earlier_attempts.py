@@ -11,6 +11,7 @@ from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask, TaskRun
 from supervisor.protocol.tasks import TaskSpec, TaskState
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.tasks.agents import agent_start
 from supervisor.runtime.tasks.earlier_attempts import last_attempt
 from supervisor.testing.samples import step
 from tests.stages.session import Play
@@ -84,3 +85,11 @@ async def test_the_turn_and_call_of_a_crash_are_told_and_no_turn_of_one_that_end
     stopped = crashed(tmp_path, state=AgentState.STOPPED, stderr_tail="a warning")
     found = await last_attempt(task(lost(1), NOW), stopped, stored)
     assert (found.during_turn, found.stderr) == (0, "")
+
+
+def test_a_session_that_no_cli_can_resume_is_not_asked_for(tmp_path: Path) -> None:
+    active = task(lost(1), NOW)
+    known = agent_start(active, crashed(tmp_path, session_id="1c9e6679-7425-40de-944b-e07fc1f90ae7"), "Mend it.")
+    assert known.wanted.resume_session == "1c9e6679-7425-40de-944b-e07fc1f90ae7"
+    foreign = agent_start(active, crashed(tmp_path, session_id="stand-in"), "Mend it.")
+    assert (foreign.wanted.resume_session, foreign.claim.opening) == (None, "Mend it.")

@@ -1,12 +1,28 @@
+import json
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from supervisor.cli.commands.work.submit import TaskFileError, checked, text_of
+from tests.stages.daemon import Base, served
+from tests.supervisor.cli.conftest import chaperon
 
 
-def tasks(text: str) -> list[dict[str, object]]:
-    return checked("plan", text, Path("/folder"), Path("/here"))
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository, which is the current directory, with a folder in it."""
+    place = tmp_path / "here"
+    (place / "sub").mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", str(place)], check=True)
+    monkeypatch.chdir(place)
+    return place
+
+
+def tasks(text: str) -> list[Mapping[str, Any]]:
+    return [one.fields for one in checked("plan", text, Path.cwd(), Path.cwd())]
 
 
 def faults(text: str) -> list[tuple[int, str]]:
@@ -15,10 +31,10 @@ def faults(text: str) -> list[tuple[int, str]]:
     return [(one.line, one.says) for one in caught.value.problems]
 
 
-def test_a_yaml_list_and_json_lines_say_the_same() -> None:
+def test_a_yaml_list_and_json_lines_say_the_same(here: Path) -> None:
     expected = [
-        {"name": "a", "prompt": "A.", "repository": "/here"},
-        {"prompt": "B.", "depends_on": ["a"], "repository": "/folder/sub"},
+        {"name": "a", "prompt": "A.", "repository": str(here)},
+        {"prompt": "B.", "depends_on": ["a"], "repository": str(here / "sub")},
     ]
     assert tasks("- {name: a, prompt: A.}\n- {prompt: B., depends_on: a, repository: sub}\n") == expected
     lines = '{"name": "a", "prompt": "A."}\n\n{"prompt": "B.", "depends_on": "a", "repository": "sub"}\n'
@@ -33,20 +49,29 @@ def test_defaults_are_for_all_tasks_that_do_not_say_otherwise() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("- prompt: A.\n- prompt: B.\n  retrys: 3\n", 2, "retrys: Extra inputs"),
+        ("- prompt: A.\n- prompt: B.\n  retrys: 3\n", 2, "unknown key 'retrys'; did you mean 'retries'?"),
         ("- prompt: A.\n- 3\n", 2, "a task is a mapping"),
+        ("- {prompt: A.}\n- {prompt: ' '}\n", 2, "The prompt is empty"),
+        ("- {prompt: A.}\n- {prompt: B., repository: /nope}\n", 2, "The repository '/nope' does not exist"),
+        ("- {prompt: A.}\n- {prompt: B., repository: /}\n", 2, "'/' is not in a git worktree"),
+        ("- {prompt: A.}\n- {prompt: B., labels: web}\n", 2, "labels: expected a list, found the text 'web'"),
+        ("- {prompt: A.}\n- {prompt: B., goals: [3]}\n", 2, "goals[0]: expected text"),
+        ("- {prompt: A.}\n- {prompt: B., merge: maybe}\n", 2, "merge: expected one of 'off', 'propose' or 'auto'"),
+        ("- {prompt: A.}\n- {prompt: B., limits: {max_steps: many}}\n", 2, "limits.max_steps: expected a whole number"),
+        ("- {prompt: A.}\n- {prompt: B., limits: {max_step: 3}}\n", 2, "unknown key 'max_step' in limits; did you mean 'max_steps'?"),
+        ("- {prompt: A.}\n- {name: b}\n", 2, "the key 'prompt' is missing"),
         ("- {prompt: A., name: a}\n- {prompt: B., name: a}\n", 2, "name: 'a' is the name of the task in line 1"),
         ("- prompt: A.\n- {prompt: B., depends_on: [zz]}\n", 2, "depends_on: 'zz' is no name in this file"),
         ("- {prompt: A., name: a, depends_on: b}\n- {prompt: B., name: b, depends_on: a}\n", 1, "wait for one another: a → b"),
-        ('{"prompt": "A."}\n{"prompt": 3}\n', 2, "prompt: Input should be a valid string"),
+        ('{"prompt": "A."}\n{"prompt": 3}\n', 2, "prompt: expected text"),
         ('{"prompt": "A."}\n{oops\n', 2, "no JSON"),
         ('{"prompt": "A."}\n[]\n', 2, "no JSON object"),
         ("task:\n  - prompt: A.\n", 1, "'task' is neither"),
         ("- [}", 1, "invalid YAML"),
         ("", 1, "no list of tasks"),
         ("[]", 1, "there is no task in it"),
-        ("- prompt: A.\n- {prompt: B., repository: 5}\n", 2, "repository: Input should be a valid string"),
-        ("- prompt: A.\n- {prompt: B., repository: [sub]}\n", 2, "repository: Input should be a valid string"),
+        ("- prompt: A.\n- {prompt: B., repository: 5}\n", 2, "repository: expected text"),
+        ("- prompt: A.\n- {prompt: B., repository: [sub]}\n", 2, "repository: expected text"),
         ("- prompt: A.\n- {prompt: B., repository: ~no-such-user/x}\n", 2, "'~no-such-user/x' names the home of no user"),
     ],
 )  # fmt: skip
@@ -74,3 +99,17 @@ def test_a_mark_of_the_byte_order_is_no_part_of_a_file() -> None:
         "A.",
         "B.",
     ]
+
+
+async def test_what_only_the_daemon_finds_is_told_with_its_line_too_and_nothing_is_added(
+    base: Base, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        f"- {{prompt: A., repository: {base.repo}}}\n\n- {{prompt: B., repository: {base.repo}, depends_on: t-00000000}}\n"
+    )
+    async with served(base):
+        refused = await chaperon("submit", str(plan))
+        assert (refused.exit_code, f"{plan}:3: " in refused.stderr) == (2, True), refused.stderr
+        assert "'t-00000000', which is no task" in refused.stderr
+        assert json.loads((await chaperon("task", "list", "--json")).output) == []
