@@ -26,6 +26,7 @@ choose      the choice of the checkpoint to go back to after a run went wrong
 errors      errors of checkpoints, as types
 model       checkpoints, the differences of two, and plans and results of a restore
 paths       names of files as text
+project_refs  the branches of a repository at a moment
 retention   the choice of checkpoints to keep
 steps       the steps of work that may be cut off half-way
 worktrees   a git worktree per agent

@@ -18,6 +18,7 @@ from supervisor.protocol import events
 from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.metrics import metrics_routes
 from supervisor.runtime.api.outcomes import outcome_routes
+from supervisor.runtime.api.projects import project_routes
 from supervisor.runtime.api.recovery import recovery_routes
 from supervisor.runtime.api.tasks import task_routes
 from supervisor.runtime.assembly import plugins
@@ -140,6 +141,7 @@ def described_api() -> dict[str, Any]:
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
     task_routes(api, nobody, nobody, nobody, nobody)
+    project_routes(api, nobody)
     return api.openapi()
 
 

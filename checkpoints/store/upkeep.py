@@ -1,5 +1,6 @@
 """Upkeep of a store: delete checkpoints by policy, and pack when it gains space. For idle moments."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from checkpoints.retention import RetentionPolicy, to_drop
@@ -22,13 +23,20 @@ class Upkeep:
     """Whether it is still over the quota: then only checkpoints that must stay are left, and a person has to choose."""
 
 
-def maintain(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy()) -> Upkeep:  # noqa: B008
+def maintain(
+    store: Store,
+    now: float,
+    policy: RetentionPolicy = RetentionPolicy(),  # noqa: B008
+    *,
+    held: Collection[str] = (),
+) -> Upkeep:
     """Settle, sweep, drop and pack as far as that is needed.
 
     Args:
         store: The store.
         now: Unix time in seconds.
         policy: Which checkpoints stay, and how large the store may be.
+        held: Names of checkpoints that must stay whatever the policy says.
 
     Raises:
         StoreFullError: There was no room to settle or to pack; nothing is lost.
@@ -36,19 +44,21 @@ def maintain(store: Store, now: float, policy: RetentionPolicy = RetentionPolicy
     """
     store.settle()
     store.sweep()
-    dropped = _drop(store, now, policy, over_quota=False)
+    dropped = _drop(store, now, policy, held, over_quota=False)
     packed = pack(store) if _is_worth_packing(store, dropped) else None
     quota = policy.quota_bytes
     if quota is not None and store.size_bytes > quota:
-        more = _drop(store, now, policy, over_quota=True)
+        more = _drop(store, now, policy, held, over_quota=True)
         packed = pack(store) if more else packed
         dropped += more
     size = store.size_bytes
     return Upkeep(dropped, packed, size, quota is not None and size > quota)
 
 
-def _drop(store: Store, now: float, policy: RetentionPolicy, *, over_quota: bool) -> tuple[str, ...]:
-    names = to_drop(store.checkpoints, now, policy, held=in_use(store), over_quota=over_quota)
+def _drop(
+    store: Store, now: float, policy: RetentionPolicy, held: Collection[str], *, over_quota: bool
+) -> tuple[str, ...]:
+    names = to_drop(store.checkpoints, now, policy, held=in_use(store) | frozenset(held), over_quota=over_quota)
     if names:
         store.drop(names)
     return names

@@ -361,7 +361,8 @@ class CheckpointsSection(Section):
     """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after
     tests passed."""
     periodic: int = Field(default=5, ge=0, le=1_000_000)
-    """A checkpoint after every so many tasks that were done in a workspace; 0 makes none."""
+    """A checkpoint of the whole project after every so many of its tasks that were done, in whatever worktrees; 0 makes
+    none."""
     before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
     """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what
     that person changed."""

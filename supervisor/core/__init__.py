@@ -3,6 +3,7 @@
 decisions/  decisions that are due, by the state of a session
 fold/       the state of a session
 observing/  lines of the CLI become observations, which detectors read
+projects/   project checkpoints and rollbacks
 replay/     recorded runs played again
 tasks/      stored tasks
 board       the board: every agent there is, live or ended, as a fold over the journal
@@ -15,6 +16,7 @@ learning    the learned state of patterns in this installation
 limits      the limits of a task, held at the gate
 merges      merges of agents' branches, as a fold over the journal, kept with the snapshot
 past        the known past of agents that ended
+project_marks  the tasks, agents and merges of a project as they are now
 session     one agent's session
 settings    the settings of limits, discoveries, stored tasks, merges and checks
 standing    standing orders of people to all agents, or to those of a repository

@@ -16,6 +16,7 @@ from supervisor.core.known_discoveries import Discoveries
 from supervisor.core.learning import Lessons
 from supervisor.core.merges import Merges
 from supervisor.core.past import KnownEnd, KnownPast
+from supervisor.core.projects.known import ProjectEvent, Projects
 from supervisor.core.session import Session
 from supervisor.core.standing import StandingOrders
 from supervisor.core.tasks.store import TaskEvent, TaskStore
@@ -40,6 +41,9 @@ from supervisor.protocol.events import (
     TrustDecided,
     WorkspaceClosed,
 )
+from supervisor.protocol.kinds.tasks import TaskMoved
+from supervisor.protocol.tasks import TaskState
+from supervisor.protocol.words import AgentState
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
@@ -65,7 +69,9 @@ class Board:
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
         """Spending of all agents together."""
-        self.tasks = TaskStore()
+        self.projects = Projects()
+        """Project checkpoints, and rollbacks of projects."""
+        self.tasks = TaskStore(self.projects.pins)
         """Stored tasks, which agents claim."""
         self._make_session = make_session
         self.failed: dict[str, Exception] = {}
@@ -117,7 +123,7 @@ class Board:
             self._learn(seq, event)
             return self._adjust(seq, [event])
         self._note(seq, event)
-        if isinstance(event, TaskEvent):
+        if isinstance(event, TaskEvent | ProjectEvent):
             return []
         if isinstance(event, MergeChanged):
             self.merges.remember(seq, event)
@@ -138,7 +144,11 @@ class Board:
         if isinstance(event, MergeChanged):
             self.merges.remember(seq, event)
             return
-        if isinstance(event, TaskEvent) or self.past.has(event.agent, seq) or self._recognised(seq, event):
+        if (
+            isinstance(event, TaskEvent | ProjectEvent)
+            or self.past.has(event.agent, seq)
+            or self._recognised(seq, event)
+        ):
             return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
@@ -283,10 +293,38 @@ class Board:
             self.trusts.remember(seq, event)
         elif isinstance(event, TaskEvent):
             self.tasks.remember(seq, event)
+            self._count_done(seq, event)
+        elif isinstance(event, ProjectEvent):
+            self.projects.remember(seq, event)
         elif isinstance(event, DiscoveryNoted | DiscoveryForgotten):
             self._noted_for_others(seq, event)
         else:
             self.orders.remember(seq, event)
+            if isinstance(event, StateChanged):
+                self._count_done(seq, event)
+
+    def _count_done(self, seq: int, event: AnyEvent) -> None:
+        """Count a stored task that is done, or the end of an agent whose task was given to it alone."""
+        if isinstance(event, TaskMoved) and event.after is TaskState.DONE:
+            self.projects.count(seq, self.project_of_task(event.task))
+        elif isinstance(event, StateChanged) and event.after is AgentState.DONE:
+            known = self._known(event.agent)
+            if known is not None and not known.stored_task:
+                self.projects.count(seq, known.project)
+
+    def project_of_task(self, id_: str) -> str:
+        """The project in which a stored task was worked on last; empty if it is not known."""
+        task = self.tasks.find(id_)
+        return self.project_of(task.last_run.agent) if task and task.last_run else ""
+
+    def project_of(self, agent: str) -> str:
+        """The project of an agent; empty if it is not known."""
+        known = self._known(agent)
+        return known.project if known is not None else ""
+
+    def _known(self, agent: str) -> Summary | None:
+        live = self._live.get(agent)
+        return live.summary if live else self._ended.get(agent) or self.unmade.get(agent)
 
     def _guarded(self, agent: str, do: Callable[[], list[Command]]) -> list[Command]:
         """Keep what one session raises from all others."""
@@ -337,6 +375,8 @@ class Board:
         for number, decision in enumerate(decisions, seq + 1):
             if isinstance(decision, DiscoveryNoted):
                 self._noted_for_others(number, decision)
+            if isinstance(decision, StateChanged):
+                self._count_done(number, decision)
             if isinstance(decision, InterventionJudged):
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
@@ -356,8 +396,7 @@ class Board:
 
     def _noted_for_others(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten) -> None:
         """Take in a fact that an agent noted, with its repository and its task."""
-        live = self._live.get(event.agent)
-        about = live.summary if live else self._ended.get(event.agent) or self.unmade.get(event.agent)
+        about = self._known(event.agent)
         project, task = (about.project, about.task.id) if about else ("", "")
         self.discoveries.remember(seq, event, project, task)
 

@@ -70,6 +70,7 @@ from supervisor.protocol.events import (
     TaskSubmitted,
 )
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.words import AgentState, StopStep
 
@@ -229,8 +230,16 @@ class Session:
         memory = self._memory
         if not memory.captures.rules.enabled or not memory.processes.launched or memory.going_back.cause is not None:
             return None
-        moment = memory.captures.moment(memory.last_seq, mono, memory.state)
-        return Capture(key, Reason.UNATTENDED, moment, memory.task, memory.submitted.workspace, "", note)
+        return Capture(key, Reason.UNATTENDED, self.position(mono), memory.task, memory.submitted.workspace, "", note)
+
+    def position(self, mono: float) -> RunMoment:
+        """Return the position in the conversation and the health of the run now.
+
+        Args:
+            mono: Now, in seconds on the clock of decisions.
+        """
+        memory = self._memory
+        return memory.captures.moment(memory.last_seq, mono, memory.state)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Fold one event of the journal into what is memory, deciding nothing."""

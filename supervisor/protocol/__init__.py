@@ -14,6 +14,7 @@ messages      lines of the CLI to typed messages
 moments       a moment of a run, as the core knows it at a checkpoint
 plain         text from outside, made plain
 prices        tokens and their cost
+projects      the words of project checkpoints
 records       journal lines: one event, one line of JSON, with a sequence number, a chain and a checksum
 retrying      the CLI's own retries
 rollbacks     one declaration of how a person wants to go back, for the route, the journal's event and the command

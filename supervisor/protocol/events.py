@@ -46,6 +46,12 @@ from supervisor.protocol.kinds.orders import (
     OrderCarriedOut,
     OrderGiven,
 )
+from supervisor.protocol.kinds.projects import (
+    ProjectCheckpointForgotten,
+    ProjectCheckpointMade,
+    ProjectRollbackChanged,
+    TasksWentBack,
+)
 from supervisor.protocol.kinds.requests import (
     AllowanceGiven,
     AllowanceRevoked,
@@ -151,6 +157,9 @@ __all__ = [
     "PauseRequested",
     "PersonNeeded",
     "PolicyChanged",
+    "ProjectCheckpointForgotten",
+    "ProjectCheckpointMade",
+    "ProjectRollbackChanged",
     "RecoveryChosen",
     "RecoveryTaken",
     "RedirectRequested",
@@ -172,6 +181,7 @@ __all__ = [
     "TaskReordered",
     "TaskSubmitted",
     "TasksAdded",
+    "TasksWentBack",
     "TimerFired",
     "TreeEnded",
     "TreeFrozen",
@@ -251,6 +261,10 @@ AnyEvent = (
     | TaskMoved
     | CheckMade
     | MergeChanged
+    | ProjectCheckpointMade
+    | ProjectCheckpointForgotten
+    | ProjectRollbackChanged
+    | TasksWentBack
 )
 """Every event there is, for type checkers and for generated documentation."""
 

@@ -111,3 +111,19 @@ class TaskSpec:
     """Its agents are named by it and a number. Example: `echo` for `echo-001`."""
     model: str | None = None
     monitoring_level: MonitoringLevel = MonitoringLevel.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """One attempt at a task: the claim of one agent."""
+
+    run_id: str
+    agent: str
+    began_at: float
+    """Unix time in seconds."""
+    rework: str = ""
+    """The reason why it goes on with an earlier run's work; empty if it does not."""
+    ended_at: float | None = None
+    outcome: str = ""
+    """The step by which it ended; empty while it has the task."""
+    why: str = ""

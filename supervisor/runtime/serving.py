@@ -114,6 +114,7 @@ def _make_api(
     from supervisor.runtime.api.app import make_api
     from supervisor.runtime.api.metrics import metrics_routes
     from supervisor.runtime.api.outcomes import outcome_routes
+    from supervisor.runtime.api.projects import project_routes
     from supervisor.runtime.api.recovery import recovery_routes
     from supervisor.runtime.api.tasks import task_routes
     from supervisor.runtime.services import rollbacks
@@ -132,6 +133,7 @@ def _make_api(
     )
     redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request)
     task_routes(api, desk, dispatcher, daemon.board, redirecting)
+    project_routes(api, daemon)
     return api
 
 

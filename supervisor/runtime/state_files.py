@@ -40,8 +40,9 @@ a start without a snapshot folds the whole journal, and an upgrade should not co
 ARCHIVE_VERSION = "1"
 """The same of a summary in the archive."""
 
-FOLDS = ("record", "lessons", "trusts", "tasks", "orders", "discoveries", "merges")
-"""Folds of the board beside its sessions, which a snapshot has under the same names."""
+FOLDS = ("record", "lessons", "trusts", "projects", "tasks", "orders", "discoveries", "merges")
+"""Folds of the board beside its sessions, which a snapshot has under the same names. Project checkpoints come before
+tasks: these keep whole what those may bring back."""
 
 
 @dataclass(frozen=True, slots=True)

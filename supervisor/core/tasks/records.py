@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from supervisor.protocol.tasks import TaskSpec, TaskState
+from supervisor.protocol.tasks import TaskRun, TaskSpec, TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +20,6 @@ class TaskHistoryEntry:
     run_id: str = ""
     worker: str = ""
     """The agent of that run."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRun:
-    """One attempt at a task: the claim of one agent."""
-
-    run_id: str
-    agent: str
-    began_at: float
-    """Unix time in seconds."""
-    rework: str = ""
-    """The reason why it goes on with an earlier run's work; empty if it does not."""
-    ended_at: float | None = None
-    outcome: str = ""
-    """The step by which it ended; empty while it has the task."""
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from monitors.contract.errors import NotFoundError
-from supervisor.core.tasks.records import StoredTask, TaskHistoryEntry, TaskRun
+from supervisor.core.tasks.records import StoredTask, TaskHistoryEntry
 from supervisor.core.tasks.states import TABLE
+from supervisor.protocol.kinds.projects import TasksWentBack
 from supervisor.protocol.kinds.tasks import TaskClaimed, TaskEdited, TaskMoved, TaskReordered, TasksAdded
-from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
+from supervisor.protocol.projects import TaskMark
+from supervisor.protocol.tasks import TaskRun, TaskSpec, TaskState, TaskStep
 
-TaskEvent = TasksAdded | TaskEdited | TaskReordered | TaskClaimed | TaskMoved
+TaskEvent = TasksAdded | TaskEdited | TaskReordered | TaskClaimed | TaskMoved | TasksWentBack
 """The events that the store is a fold over."""
 
 KEPT_OVER = 10_000
@@ -37,14 +39,23 @@ KEPT_PROMPT = 2_000
 KEPT_REQUESTS = 1_000
 """Ids of requests that are remembered, so that one sent again within that many is taken once."""
 
+WENT_BACK = "went back"
+"""The step of a task in its history that went back with its project."""
+
 _NUMBERED = re.compile(r"(.+)-([0-9]{1,9})")
 STORED_TASKS: TypeAdapter[list[StoredTask]] = TypeAdapter(list[StoredTask])
 
 
 class TaskStore:
-    """All stored tasks."""
+    """All stored tasks.
 
-    def __init__(self) -> None:
+    Args:
+        pinned: Whether a task is kept whole, with all of its prompt, though it is done: its project may go back to when
+            it was not.
+    """
+
+    def __init__(self, pinned: Callable[[str], bool] = lambda _: False) -> None:
+        self._pinned = pinned
         self._last_seq = 0
         self._tasks: dict[str, StoredTask] = {}
         self._over: dict[str, None] = {}
@@ -178,6 +189,9 @@ class TaskStore:
                 self._claimed(event)
             case TaskMoved():
                 self._moved(event)
+            case TasksWentBack():
+                for mark in event.tasks:
+                    self._went_back(event, mark)
 
     def _add(self, event: TasksAdded) -> None:
         if event.request_id in self._requests:
@@ -281,12 +295,37 @@ class TaskStore:
             )
         )
 
+    def _went_back(self, event: TasksWentBack, mark: TaskMark) -> None:
+        """Take the state, the place and the attempts of another moment, whatever the table says of the step."""
+        task = self._tasks.get(mark.id)
+        if task is None:
+            return
+        run_id, worker = (task.run.run_id, task.run.agent) if task.run else ("", "")
+        entry = TaskHistoryEntry(event.at, WENT_BACK, mark.state, event.why, event.by, run_id, worker)
+        self._count = max(self._count, int(mark.rank))
+        self._put(
+            replace(
+                task,
+                spec=replace(task.spec, priority=mark.priority),
+                state=mark.state,
+                why=mark.why,
+                by=event.by,
+                changed_at=event.at,
+                rank=mark.rank,
+                tries=mark.tries,
+                not_before=mark.not_before,
+                runs=mark.runs,
+                runs_before=mark.runs_before,
+                history=_with(task.history, entry),
+            )
+        )
+
     # ── indexes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _put(self, task: StoredTask) -> None:
         """Keep a record in place of the one before, and the indexes with it."""
         before = self._tasks.get(task.id)
-        if task.state is TaskState.DONE:
+        if task.state is TaskState.DONE and not self._pinned(task.id):
             task = _compact(task)
         self._tasks[task.id] = task
         if (run := task.last_run) is not None and self._began(run.agent) <= run.began_at:
@@ -330,7 +369,7 @@ class TaskStore:
     def _forget_oldest(self) -> None:
         """Forget the oldest task that is over and that none that is open depends on."""
         for id_ in self._over:
-            if id_ not in self._needed_by:
+            if id_ not in self._needed_by and not self._pinned(id_):
                 del self._over[id_]
                 task = self._tasks.pop(id_)
                 for run in task.runs:

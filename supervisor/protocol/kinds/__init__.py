@@ -4,6 +4,7 @@ daemon      events of the daemon itself
 decisions   decisions of the core, and what it noted
 merges      events of checks and merges
 orders      events of people's orders: to many agents at once, and to take no new tasks
+projects    the events of project checkpoints
 requests    requests of people about one agent
 runs        events of an agent's life: its task, its launches, the lines of its CLI, its end
 stamp       the fields that every event carries

@@ -115,6 +115,8 @@ class _RollbackOfCheckpoint(Event):
 class RollbackRequested(RollbackOptions, _RollbackOfCheckpoint):
     """A person wants files, and unless said otherwise the conversation, back as a checkpoint has them."""
 
+    together: str = ""
+    """The rollback of its project that it is part of: the files of all its agents go back together."""
     kind: Literal["rollback_requested"] = "rollback_requested"
 
 

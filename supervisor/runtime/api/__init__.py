@@ -14,6 +14,7 @@ merges       the routes of the socket's API that are about merges of agents' bra
 metrics      the metrics server
 orders       the routes by which a person controls many agents at once, and has no new tasks taken
 outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state
+projects     the routes of the socket's API that are about checkpoints of whole projects
 recovery     the routes of the socket's API that are about ways back from an incident
 server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
 tasks        the routes of stored tasks

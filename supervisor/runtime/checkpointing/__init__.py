@@ -3,7 +3,6 @@
 captures     captures and restores for sessions
 keyed_locks  a lock for each of many things that come and go, so that work on one does not wait for work on another
 manager      the manager of checkpoints
-milestones   milestones: a checkpoint after every so many tasks done in a workspace
 stores       the stores of all projects
 worktrees    workspaces of agents that do not work in place
 """

@@ -8,7 +8,7 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -163,6 +163,42 @@ class CheckpointManager:
                 return _roll_back(capturer, wanted, facts)
 
         return await self._at(place, work, abandon=True)
+
+    async def capture_part(self, workspace: str, facts: CaptureContext, needed: Collection[str]) -> Checkpoint:
+        """Capture a workspace as a part of its project's checkpoint; it is durable when this returns.
+
+        What an earlier attempt left under that name is dropped first.
+
+        Args:
+            workspace: Which.
+            facts: The moment, with a name and a key.
+            needed: The names of parts that must stay.
+
+        Raises:
+            ChaperonError: It could not be made, and why.
+        """
+        place = await self.place(workspace)
+
+        def work() -> Checkpoint:
+            with place.at_work() as capturer:
+                left = capturer.store.ledger.get(facts.name)
+                if left is not None and left.facts.key == facts.key and left.name not in needed:
+                    capturer.store.drop([left.name])
+                return capturer.capture(facts)
+
+        with self._patience(workspace):
+            return await self._at(place, work, abandon=True)
+
+    async def drop_parts(self, project: str, key: str, needed: Collection[str]) -> None:
+        """Drop the checkpoints of a project's store that were made under a key, but for those that are needed.
+
+        Raises:
+            CheckpointError: The store cannot be opened or written.
+        """
+        store = await self.stores.of(Path(project))
+        names = [one.name for one in store.checkpoints if one.facts.key == key and one.name not in needed]
+        if names:
+            await self.stores.in_thread(lambda: store.drop(names))
 
     async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
         """Write the files of a checkpoint into another workspace of its project, in which no agent works.

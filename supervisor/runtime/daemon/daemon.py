@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -37,13 +37,13 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.kinds.tasks import TaskMoved
 from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.link import HookLink
 from supervisor.runtime.checkpointing.captures import Checkpointing
 from supervisor.runtime.checkpointing.manager import CheckpointManager
-from supervisor.runtime.checkpointing.milestones import after_task
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
@@ -66,6 +66,9 @@ from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
 from supervisor.runtime.socket.admission import RefusedPeer
 from supervisor.runtime.socket.refusals import RefusedPeers
+
+if TYPE_CHECKING:
+    from supervisor.runtime.projects.checkpoints import ProjectCheckpoints
 
 E = TypeVar("E", bound=events.AnyEvent)
 
@@ -130,6 +133,8 @@ class Daemon:
         self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
+        self._projects: ProjectCheckpoints | None = None
+        self._marking = anyio.Lock()
         self.answering = anyio.Event()
         """Set once the socket is answered, which is the last thing that a start makes."""
         self.exporting: list[Exporting] = []
@@ -183,6 +188,9 @@ class Daemon:
             runner.perform(CommandBatch(0, [], failure=error))
         else:
             self._hand_over(event.agent, seq, commands)
+        if isinstance(event, TaskMoved) and event.after is TaskState.DONE:
+            project = self.board.project_of_task(event.task)
+            self._tasks.start_soon(self._mark, project, event.task, name=f"milestone after {event.task}")
         return seq
 
     def take_policy(self, make_session: MakeSession, renew: Callable[[Session], None], limits: Limits) -> None:
@@ -498,12 +506,24 @@ class Daemon:
                     way_out=f"Tell it what you want (chaperon say {one.agent}), or stop it first.",
                 )
 
-    async def _mark(self, agent: str) -> None:
-        """Make the checkpoint that is due after every so many tasks."""
-        summaries = self.board.summaries()
-        wanted = after_task(self.board.summary(agent), summaries, self._defaults.checkpoint_every, self.journal.last)
-        if wanted is not None:
-            await self.checkpointing.make(agent, wanted)
+    @property
+    def projects(self) -> "ProjectCheckpoints":
+        """Makes and forgets checkpoints of whole projects."""
+        if self._projects is None:
+            from supervisor.runtime.projects.checkpoints import ProjectCheckpoints
+
+            self._projects = ProjectCheckpoints(self)
+        return self._projects
+
+    async def _mark(self, project: str, done: str) -> None:
+        """Make the checkpoint of a project that is due after every so many of its tasks."""
+        every = self._defaults.checkpoint_every
+        if not every or self.board.projects.finished(project) < every or self.ending:
+            return
+        async with self._marking:
+            from supervisor.runtime.projects.milestones import mark_milestone
+
+            await mark_milestone(self, self.projects, self.fault, project, done, every)
 
     async def close_workspace(self, agent: str) -> None:
         """Look up the remains of a stopped agent, and remove or keep the workspace that was made for it.
@@ -600,7 +620,7 @@ class Daemon:
         """Run one agent's runner; a failure in it ends that agent and no other."""
         try:
             await runner.run()
-            await self._mark(runner.agent)
+            await self._mark(self.board.project_of(runner.agent), runner.agent)
             await self.close_workspace(runner.agent)
         except* JournalError:
             raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them

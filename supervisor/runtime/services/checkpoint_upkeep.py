@@ -125,9 +125,9 @@ class CheckpointUpkeep:
 
     async def _tidy(self, store: Store) -> None:
         """Settle, drop and pack, if something came to the store since or time may have made something old."""
-        now, policy = self._clock.wall(), self._policy
+        now, policy, held = self._clock.wall(), self._policy, self._board.projects.needs(str(store.project))
         try:
-            done = await self._manager.stores.in_thread(lambda: maintain(store, now, policy))
+            done = await self._manager.stores.in_thread(lambda: maintain(store, now, policy, held=held))
         except (ChaperonError, OSError, pygit2.GitError) as error:
             what = f"The store {store.folder} could not be tidied: {error}"
             self._fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")

@@ -8,7 +8,7 @@ import click
 
 from monitors.contract.errors import UsageError
 from monitors.contract.wording import counted, duration, size
-from supervisor.cli import common, terminal
+from supervisor.cli import common, project_checkpoints, terminal
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, local, when
 from supervisor.runtime.clock import Clock
@@ -40,16 +40,27 @@ agent_option = click.option(
 )
 
 
+project_option = click.option(
+    "--project",
+    type=click.Path(path_type=Path),
+    help="A folder of a repository: what is meant is the checkpoint of all its worktrees, branches, tasks and agents.",
+)
+
+
 @click.group(invoke_without_command=True)
 @agent_option
+@project_option
 @common.json_option
 @click.pass_context
-def checkpoints(context: click.Context, agent: str, as_json: bool) -> None:
+def checkpoints(context: click.Context, agent: str, project: Path | None, as_json: bool) -> None:
     """List checkpoints; or, with a command of its own, show one, compare, examine, forget."""
     if context.invoked_subcommand is not None:
         return
 
     def work() -> None:
+        if project is not None:
+            project_checkpoints.list_them(project, as_json=as_json)
+            return
         kept = common.daemon().get("/v1/checkpoints", agent=agent)
         if as_json:
             terminal.echo_json(kept["checkpoints"])
@@ -65,11 +76,15 @@ def checkpoints(context: click.Context, agent: str, as_json: bool) -> None:
 @checkpoints.command()
 @click.argument("name")
 @agent_option
+@project_option
 @common.json_option
-def show(name: str, agent: str, as_json: bool) -> None:
+def show(name: str, agent: str, project: Path | None, as_json: bool) -> None:
     """Show what a checkpoint holds."""
 
     def work() -> None:
+        if project is not None:
+            project_checkpoints.show(project, name, as_json=as_json)
+            return
         one = common.daemon().get(checkpoint_path(name), agent=agent)
         if as_json:
             terminal.echo_json(one)
@@ -126,12 +141,16 @@ def doctor(repair: bool, as_json: bool) -> None:
 @checkpoints.command()
 @click.argument("name")
 @agent_option
+@project_option
 @common.json_option
-def forget(name: str, agent: str, as_json: bool) -> None:
+def forget(name: str, agent: str, project: Path | None, as_json: bool) -> None:
     """Forget a checkpoint, a named one too. Its files go when the store is packed next."""
 
     def work() -> None:
-        forgotten = common.daemon().post(f"{checkpoint_path(name)}/forget", {"agent": agent})
+        if project is not None:
+            forgotten = project_checkpoints.forget(project, name)
+        else:
+            forgotten = common.daemon().post(f"{checkpoint_path(name)}/forget", {"agent": agent})
         if as_json:
             terminal.echo_json(forgotten)
         else:
@@ -166,12 +185,18 @@ def delete(project: Path, yes: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @agent_option
+@project_option
 @click.option("--note", default="", help="A sentence for whoever reads the list.")
 @common.json_option
-def checkpoint(name: str, agent: str, note: str, as_json: bool) -> None:
-    """Keep the present of an agent's workspace under NAME."""
+def checkpoint(name: str, agent: str, project: Path | None, note: str, as_json: bool) -> None:
+    """Keep the present of an agent's workspace, or of a whole project, under NAME."""
+    if project is not None and agent:
+        raise click.UsageError("--project is for all agents of a repository, and goes without --agent.")
 
     def work() -> None:
+        if project is not None:
+            project_checkpoints.make(project, name, common.whole_text(note), as_json=as_json)
+            return
         daemon = common.daemon()
         who = agent or _only([one for one in daemon.get("/v1/agents") if not one["ended_at"]])
         made = daemon.post(f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)})

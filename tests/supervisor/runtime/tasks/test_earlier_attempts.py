@@ -8,8 +8,8 @@ import pytest
 from monitors.contract.errors import ChaperonError
 from supervisor.core.fold.conversation.history import CallUnderWay
 from supervisor.core.fold.summary import Summary
-from supervisor.core.tasks.records import StoredTask, TaskRun
-from supervisor.protocol.tasks import TaskSpec, TaskState
+from supervisor.core.tasks.records import StoredTask
+from supervisor.protocol.tasks import TaskRun, TaskSpec, TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.tasks.agents import agent_start
 from supervisor.runtime.tasks.earlier_attempts import last_attempt

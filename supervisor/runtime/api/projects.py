@@ -1,0 +1,75 @@
+"""The routes of the socket's API that are about checkpoints of whole projects."""
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI
+from pydantic import Field, TypeAdapter
+
+from supervisor.protocol.projects import ProjectCheckpoint
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.socket.peer import By
+
+CHECKPOINT = TypeAdapter(ProjectCheckpoint)
+
+Note = Annotated[str, Field(max_length=2_000)]
+
+
+class ProjectBody(SubmissionRequest):
+    """The project that is meant."""
+
+    project: str
+    """Absolute path of any folder in one of its worktrees."""
+
+
+class ProjectCheckpointBody(ProjectBody):
+    """The project checkpoint that is wanted."""
+
+    name: str
+    note: Note = ""
+
+
+def project_routes(api: FastAPI, daemon: Daemon) -> None:
+    """Add the routes."""
+
+    @api.get("/v1/project-checkpoints")
+    async def checkpoints(project: str = "") -> list[dict[str, Any]]:
+        """Return the project checkpoints, of one project or of all, oldest first."""
+        of = await daemon.projects.project_at(project) if project else ""
+        return [_row(one) for one in daemon.board.projects.all(of)]
+
+    @api.post("/v1/project-checkpoints")
+    async def make(wanted: ProjectCheckpointBody, by: By) -> dict[str, Any]:
+        """Keep all worktrees, branches, task states and agents of a project under one name; durable once answered."""
+        of = await daemon.projects.project_at(wanted.project)
+        return _row(await daemon.projects.make(of, wanted.name, by, note=wanted.note))
+
+    @api.get("/v1/project-checkpoints/{name}")
+    async def checkpoint(name: str, project: str = "") -> dict[str, Any]:
+        """Return all of a project checkpoint."""
+        of = await daemon.projects.project_at(project) if project else ""
+        facts: dict[str, Any] = CHECKPOINT.dump_python(daemon.board.projects.find(name, of), mode="json")
+        return facts
+
+    @api.post("/v1/project-checkpoints/{name}/forget")
+    async def forget(name: str, about: ProjectBody, by: By) -> dict[str, Any]:
+        """Let go of a project checkpoint, a named one too."""
+        of = await daemon.projects.project_at(about.project)
+        return _row(await daemon.projects.forget(name, of, by))
+
+
+def _row(one: ProjectCheckpoint) -> dict[str, Any]:
+    """Return a project checkpoint in short."""
+    return {
+        "name": one.name,
+        "project": one.project,
+        "at": one.at,
+        "reason": one.reason,
+        "by": one.by,
+        "note": one.note,
+        "workspaces": [{"path": each.path, "branch": each.branch, "head": each.head} for each in one.workspaces],
+        "branches": len(one.branches),
+        "agents": [each.agent for each in one.agents],
+        "tasks": len(one.tasks),
+        "done": len(one.done),
+    }
