@@ -17,12 +17,13 @@ from typing import Any
 Frame = dict[str, Any]
 
 COMMANDS = (
-    "ls -la src",
-    "python3 -m pytest tests/test_sum.py -x 2>&1 | tail -20",
-    "git add -A && git commit -m 'Mend the sum'",
-    "cd src && grep -rn 'def main' . | head",
-    "rm -rf /home/somebody/else",
+    "ls -la src/part{n}",
+    "python3 -m pytest tests/test_{n}.py -x 2>&1 | tail -20",
+    "git add -A && git commit -m 'Mend sum {n}'",
+    "cd src && grep -rn 'def main{n}' . | head",
+    "rm -rf /home/somebody/else{n}",
 )
+"""Each is another one each time: who does the same again and again is stopped."""
 
 
 def say(frame: Frame) -> None:
@@ -50,7 +51,7 @@ def ask(request_id: str, event: str, **given: object) -> tuple[Frame, float]:
 
 def call(number: int, pause: float) -> tuple[float, float]:
     """One tool call, as the CLI makes it: the model's line, the hooks, the result. Returns when it asked, and how long that took."""
-    command, id_ = COMMANDS[number % len(COMMANDS)], f"toolu_{number}"
+    command, id_ = COMMANDS[number % len(COMMANDS)].replace("{n}", str(number)), f"toolu_{number}"
     given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id_, "cwd": str(Path.cwd())}
     use = {"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}
     usage = {"input_tokens": 12, "output_tokens": 90, "cache_read_input_tokens": 20_000}
