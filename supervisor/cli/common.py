@@ -49,6 +49,21 @@ def configuration() -> "Loaded":
     return configuration_source().load()
 
 
+def configuration_to_load() -> "Loaded":
+    """The configuration for commands that load its plugins themselves.
+
+    Raises:
+        ConfigError: Something in it is wrong.
+        ProgramChangedError: Plugins are not those that a person trusted for this user's daemon.
+    """
+    loaded = configuration()
+    if loaded.config.plugins.files():
+        from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
+
+        TrustedPrograms(here().programs).refuse_changed_plugins(loaded.config)
+    return loaded
+
+
 def configuration_source() -> "ConfigSource":
     """Return the source of the configuration."""
     # Here and not above: the model of the configuration takes 0.2 s to import, which commands to a daemon need not pay.

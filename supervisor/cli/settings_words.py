@@ -13,6 +13,7 @@ WORDS = {
     "plugin": ("plugin", "plugins"),
     "definition": ("skill or subagent with programs", "skills or subagents with programs"),
     "script": ("script of its hooks", "scripts of its hooks"),
+    "program": ("program of the configuration", "programs of the configuration"),
     "unread": ("file that was not understood", "files that were not understood"),
 }
 """Names of the kinds of settings, singular and plural."""

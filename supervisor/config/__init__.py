@@ -13,6 +13,7 @@ model           the whole configuration, with its defaults
 paths           the paths of state, runtime files and socket, and the creation of their directories
 patterns        the sections `patterns` and `progress`
 problems        faults of values, as sentences
+programs        keys of the configuration whose values are programs or code
 reference       the list of all keys for readers, drawn from the model
 sandbox         the section `sandbox`: what a sandboxed agent can reach
 settings_guard  how a repository's settings are let into an agent's CLI, or kept out of it

@@ -64,6 +64,11 @@ class StatePaths:
         return self.state / "policies"
 
     @property
+    def programs(self) -> Path:
+        """The list of trusted programs, and copies of them."""
+        return self.state / "programs"
+
+    @property
     def incident_log(self) -> Path:
         """One line an incident, made to be tailed."""
         return self.state / "incidents.jsonl"

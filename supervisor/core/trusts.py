@@ -41,6 +41,11 @@ class Trusts:
         said = self.said(repository, digest)
         return not digest or (said is not None and said.granted)
 
+    def latest(self, repository: str) -> str:
+        """Return the digest that was granted last and not taken back; empty if there is none."""
+        granted = [digest for digest, said in self._known.get(repository, {}).items() if said.granted]
+        return granted[-1] if granted else ""
+
     def remember(self, seq: int, event: TrustDecided) -> None:
         """Take in a decision, once, however often the journal is read."""
         if seq <= self._last_seq:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-BroughtKind = Literal["hook", "server", "variable", "helper", "permission", "plugin", "definition", "script", "unread"]
+BroughtKind = Literal[
+    "hook", "server", "variable", "helper", "permission", "plugin", "definition", "script", "program", "unread"
+]
 """Kinds of settings. `definition` is a skill, command or subagent with hooks or servers of its own; `script` a hook of
-chaperon's own in the repository; `unread` a file
-that could not be read."""
+chaperon's own in the repository; `program` one that the configuration names; `unread` a file that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)

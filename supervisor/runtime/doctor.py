@@ -23,6 +23,7 @@ from supervisor.config.load import Loaded, load
 from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.words import VERSION_HEADER
+from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 from supervisor.runtime.preflight import try_out
 from supervisor.runtime.processes.cgroups import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.processes.find_cli import MEASURED, find_cli
@@ -92,6 +93,10 @@ class DoctorContext:
         except ChaperonError:
             return Config()
 
+    def programs(self) -> TrustedPrograms:
+        """The programs that a person trusts."""
+        return TrustedPrograms(places(self.environ, os.getuid()).programs)
+
 
 class SpokenForError(ChaperonError):
     """Somebody else listens where the daemon would."""
@@ -120,11 +125,26 @@ def configuration(around: DoctorContext) -> DoctorFinding:
     """Whether the configuration is valid, and all that it names is there."""
     loaded = around.loaded()
     found = ", ".join(loaded.sources) or "the defaults; no file was found"
+    try:
+        around.programs().refuse_changed_plugins(loaded.config)
+    except ChaperonError as error:
+        return DoctorFinding("configuration", False, f"{found}\n{error.what}", error.way_out)
     flaws = try_out(loaded, around.environ)
     if not flaws:
         return DoctorFinding("configuration", True, found)
     ok = None if all(flaw.harmless for flaw in flaws) else False
     return DoctorFinding("configuration", ok, "\n".join([found, *map(str, flaws)]))
+
+
+def programs(around: DoctorContext) -> DoctorFinding:
+    """Whether the programs and the code that the configuration names are those that a person trusted."""
+    changed = around.programs().changed(around.config())
+    if not changed:
+        return DoctorFinding("programs", True, "what the configuration names is as a person trusted it")
+    lines = [f"{one.key} is {one.now} and was {one.trusted}" for one in changed]
+    says = "\n".join(["not run, since it changed after a person trusted it:", *lines])
+    way_out = "To look, and to let it run: chaperon trust --programs, and the same with --accept."
+    return DoctorFinding("programs", False, says, way_out)
 
 
 def claude(around: DoctorContext) -> DoctorFinding:
@@ -319,6 +339,7 @@ CHECKS: Mapping[str, Check] = {
     "python": python,
     "package": package,
     "configuration": configuration,
+    "programs": programs,
     "claude": claude,
     "git": git,
     "containment": containment,

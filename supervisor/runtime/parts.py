@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
@@ -29,6 +29,7 @@ from supervisor.runtime.assembly.settings import (
     task_settings,
     worktree_rules,
 )
+from supervisor.runtime.assembly.trusted_programs import TrustedProgram, TrustedPrograms
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
@@ -91,6 +92,12 @@ def start_exporting(
     tasks.start_soon(exporting.run, name=f"exporter {exporter.name}")
 
 
+def with_trusted(setup: Setup, programs: TrustedPrograms) -> tuple[Setup, tuple[TrustedProgram, ...]]:
+    """Return the setup with the programs that a person trusts, and those that changed since. Blocks."""
+    config, distrusted = programs.settle(setup.config)
+    return replace(setup, config=programs.running(config)), distrusted
+
+
 def make_daemon(
     setup: Setup,
     board: Board,
@@ -99,6 +106,7 @@ def make_daemon(
     manager: CheckpointManager,
     kept_out: Mapping[str, str],
     tasks: anyio.abc.TaskGroup,
+    programs: TrustedPrograms,
 ) -> Daemon:
     """Make the daemon of its parts; nothing runs yet."""
     config = setup.config
@@ -116,14 +124,21 @@ def make_daemon(
         opened.feed,
         launcher,
         manager,
-        Worktrees(worktree_rules(config, setup.places, setup.environ)),
+        Worktrees(replace(worktree_rules(config, setup.places, setup.environ), trusted=programs.program)),
         setup.clock,
         tasks,
         defaults,
         opened.metrics,
         channels(config),
-        HookRunner(config.hooks.programs(), config.hooks.timeout, setup.environ, board.summaries, repositories),
-        merge_rules(config, setup.places, setup.environ),
+        HookRunner(
+            config.hooks.programs(),
+            config.hooks.timeout,
+            setup.environ,
+            board.summaries,
+            repositories,
+            programs.program,
+        ),
+        replace(merge_rules(config, setup.places, setup.environ), trusted=programs.program),
     )
 
 

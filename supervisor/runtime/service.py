@@ -33,6 +33,7 @@ from supervisor.runtime.assembly.settings import (
     off_limits,
     retention,
 )
+from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.descriptors import raised
@@ -53,13 +54,14 @@ from supervisor.runtime.parts import (
     make_gateway,
     make_launcher,
     start_exporting,
+    with_trusted,
 )
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
 from supervisor.runtime.services.day_budget import DayBudget
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again
-from supervisor.runtime.services.reloading import Reloading
+from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.serving import inode_of, serve, stop_listening, take_policy
@@ -87,6 +89,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         await anyio.to_thread.run_sync(prepare, setup.places, os.getuid())
         usual = stack.enter_context(raised())
         stack.enter_context(await anyio.to_thread.run_sync(take_state_directory, setup.places.state))
+        programs = TrustedPrograms(setup.places.programs)
+        setup, distrusted = await anyio.to_thread.run_sync(with_trusted, setup, programs)
         listening = setup.listening
         if listening is None:
             listening = await anyio.to_thread.run_sync(listen, setup.places.socket, setup.config.socket.mode)
@@ -119,22 +123,24 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(manager.close)
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
-            daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks)
+            daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs)
             if gateway is not None:
                 tasks.start_soon(gateway.run, partial(host_refused, daemon), name="gateway")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = make_dispatcher(daemon, setup)
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
             await _begin(daemon, setup, opened, policy.nobody, policy.digest, strangers)
+            tell_of_programs(daemon.fault, distrusted, programs.trusted_digest, board.trusts.latest(""))
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(take_policy, daemon, dispatcher)
 
             def make_kept(config: Config) -> Policy:
-                made = make_policy(config)
+                made = make_policy(programs.running(config))
                 keep_policy(setup.places.policies, config)
                 return made
 
-            in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock)
+            in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock, programs)
+            in_force.told(distrusted)
             serving.start_soon(serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)

@@ -10,6 +10,8 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
+from monitors.contract.actions import ReviewContext
+from supervisor.config.model import Config
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
@@ -79,10 +81,10 @@ def take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:
     daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
 
 
-def _renew_reader(reader: "ReadingService", policy: Policy) -> None:
+def _renew_reader(reader: "ReadingService", config: Config, nobody: ReviewContext) -> None:
     from supervisor.runtime.reading.reviews import pickled
 
-    reader.renew(pickled(policy.config, policy.nobody))
+    reader.renew(pickled(config, nobody))
 
 
 def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingService":
@@ -117,10 +119,12 @@ def _make_api(
     from supervisor.runtime.api.projects import project_routes
     from supervisor.runtime.api.recovery import recovery_routes
     from supervisor.runtime.api.tasks import task_routes
+    from supervisor.runtime.api.trust import program_routes
     from supervisor.runtime.services import rollbacks
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
+    program_routes(api, daemon, in_force)
     outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:

@@ -14,6 +14,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.repository_hooks import FOLDER, look_at_hooks
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
 from supervisor.runtime.processes.launcher import Brings
+from supervisor.runtime.services.reloading import TRUST_COMMAND, Reloading
 from supervisor.runtime.socket.peer import By
 
 SHOWN_BYTES = 2_000
@@ -64,6 +65,76 @@ class Decided(SubmissionRequest):
     granted: bool
     hooks_digest: str = Field("", max_length=64)
     """Of the scripts that were shown; empty if there were none."""
+
+
+class ConfiguredProgram(BaseModel):
+    """A key of the configuration that names programs or code, or a file that is one."""
+
+    key: str
+    """The key, or the path of the file."""
+    now: str
+    """The value, shortened; of a file the beginning of its digest."""
+    trusted: str | None
+    """The same as a person confirmed it; null if it is the same."""
+
+
+class ConfiguredPrograms(BaseModel):
+    """The programs and the code that the configuration names."""
+
+    digest: str
+    """Of all of it, as it is now."""
+    said: Trust | None
+    """A person's decision about it; null if there is none, as after the first start, which trusts what is there."""
+    programs: list[ConfiguredProgram]
+
+
+class ProgramsConfirmed(SubmissionRequest):
+    """A person's word that the daemon may run what was shown."""
+
+    digest: str = Field(max_length=64)
+    """Of what was shown."""
+
+
+def program_routes(api: FastAPI, daemon: Daemon, in_force: Reloading) -> None:
+    """Add those about programs that the configuration names. Only a person reaches them, as the others."""
+
+    async def shown_now() -> ConfiguredPrograms:
+        digest, listed = await anyio.to_thread.run_sync(in_force.listed)
+        return ConfiguredPrograms(
+            digest=digest,
+            said=daemon.board.trusts.said("", digest),
+            programs=[ConfiguredProgram(key=one.key, now=one.now, trusted=one.trusted) for one in listed],
+        )
+
+    @api.get("/v1/trust/programs")
+    async def programs() -> ConfiguredPrograms:
+        """Return what the configuration names that is run, and what of it changed since a person trusted it."""
+        return await shown_now()
+
+    @api.post("/v1/trust/programs")
+    async def confirm(wanted: ProgramsConfirmed, by: By) -> ConfiguredPrograms:
+        """Let the daemon run what the configuration names now; keys that it takes live are taken at once."""
+        _, listed = await anyio.to_thread.run_sync(in_force.listed)
+        made = events.TrustDecided(
+            **daemon.stamp(""),
+            repository="",
+            digest=wanted.digest,
+            granted=True,
+            by=by,
+            brings=tuple(
+                RepositorySetting("program", one.key, "", f"{one.now}, was {one.trusted}")
+                for one in listed
+                if one.trusted is not None
+            ),
+        )
+        if not await in_force.trust(wanted.digest):
+            raise UsageError(
+                "What the configuration has run is not what was shown; nothing was decided.",
+                way_out=f"Look again: {TRUST_COMMAND}",
+            )
+        await daemon.journal.written(daemon.happened(made))
+        await in_force.examine()
+        return await shown_now()
 
 
 def trust_routes(api: FastAPI, daemon: Daemon) -> None:

@@ -26,7 +26,7 @@ from monitors.contract.wording import counted
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.log import log
-from supervisor.runtime.processes.user_program import ProgramError, run_program
+from supervisor.runtime.processes.user_program import ProgramError, Trusted, as_it_is, run_program
 
 T = TypeVar("T")
 
@@ -49,6 +49,8 @@ class WorktreeRules:
     """Whether those of agents that were stopped go as those of agents that ended well."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment of set-up programs, beside AGENT, WORKSPACE and REPOSITORY."""
+    trusted: Trusted = as_it_is
+    """Tells by which path the program is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,8 @@ class Worktrees:
         about = {"AGENT": workspace.name, "WORKSPACE": workspace.path, "REPOSITORY": workspace.project}
         environment = {**self.rules.environment, **about}
         try:
-            await run_program("set-up program", program, workspace.path, environment, self.rules.set_up_seconds)
+            wait, trusted = self.rules.set_up_seconds, self.rules.trusted
+            await run_program("set-up program", program, workspace.path, environment, wait, trusted)
         except ProgramError as error:
             await self.keep(workspace, "its set-up failed")
             raise SetUpError(

@@ -42,7 +42,7 @@ from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.log import log
-from supervisor.runtime.processes.user_program import ProgramEndedError, ProgramError, run_program
+from supervisor.runtime.processes.user_program import ProgramEndedError, ProgramError, Trusted, as_it_is, run_program
 
 MOST_WAITING = 100
 """Events whose hooks wait at once; the rest is passed over. Of a storm, a person needs one notice."""
@@ -73,6 +73,7 @@ class HookRunner:
         environment: What each gets beside the facts.
         agents: Tells of all agents.
         repositories: Finds the hooks of repositories; None if none of them run.
+        trusted: Tells by which path a program of the configuration is run.
     """
 
     def __init__(
@@ -82,12 +83,14 @@ class HookRunner:
         environment: Mapping[str, str],
         agents: Callable[[], list[Summary]],
         repositories: RepositoryHooks | None = None,
+        trusted: Trusted = as_it_is,
     ) -> None:
         self._programs = programs
         self._seconds = seconds
         self._environment = environment
         self._agents = agents
         self._repositories = repositories
+        self._trusted = trusted
         self._put, self._take = anyio.create_memory_object_stream[tuple[str, dict[str, str]]](MOST_WAITING)
 
     async def run(self) -> None:
@@ -184,9 +187,10 @@ class HookRunner:
             facts["BRANCH"] = await anyio.to_thread.run_sync(_branch_of, Path(facts["WORKSPACE"]))
         plain = {f"{prefix}{name}": _plain(value) for name, value in facts.items() for prefix in PREFIXES}
         for program, folder in programs:
-            where = folder or str(Path(program).parent)
+            where, trusted = (folder, as_it_is) if folder else (str(Path(program).parent), self._trusted)
+            environment = {**self._environment, **plain}
             try:
-                await run_program(f"hook {hook}", program, where, {**self._environment, **plain}, self._seconds)
+                await run_program(f"hook {hook}", program, where, environment, self._seconds, trusted)
             except ProgramError as error:
                 log.warning("%s", error)
                 return error

@@ -41,7 +41,7 @@ from supervisor.runtime.merging.git_merge import MergeMade, Sides, make_merge, o
 from supervisor.runtime.merging.scratch import make_scratch, remove_scratch
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.processes.contained import end_noted
-from supervisor.runtime.processes.user_program import ProgramError, run_program
+from supervisor.runtime.processes.user_program import ProgramError, Trusted, as_it_is, run_program
 
 T = TypeVar("T")
 
@@ -68,6 +68,8 @@ class MergeRules:
     set_up: str | None = None
     """The program that prepares workspaces, and so also these files."""
     set_up_seconds: float = 600.0
+    trusted: Trusted = as_it_is
+    """Tells by which path the program is run."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment of that program."""
 
@@ -378,7 +380,8 @@ class MergeQueue:
             if self.rules.set_up is not None:
                 environment = {**self.rules.environment, **facts}
                 seconds = self.rules.set_up_seconds
-                await run_program("set-up program", self.rules.set_up, str(folder), environment, seconds)
+                trusted = self.rules.trusted
+                await run_program("set-up program", self.rules.set_up, str(folder), environment, seconds, trusted)
             check = Check(
                 name=merge.id,
                 command=command,

@@ -4,7 +4,9 @@ It is run to its end, or ended with all its children.
 """
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+import anyio.to_thread
 
 from host.children import ChildCommand, run_child_async
 from monitors.contract.errors import ChaperonError
@@ -21,7 +23,23 @@ class ProgramEndedError(ProgramError):
     """It ran to its end, and ended with an exit code other than 0."""
 
 
-async def run_program(called: str, program: str, folder: str, environment: Mapping[str, str], seconds: float) -> None:
+Trusted = Callable[[str], str]
+"""Returns the path to run a program by; raises ChaperonError if it is not what a person trusted. Blocks."""
+
+
+def as_it_is(program: str) -> str:
+    """Return the path itself, for a program that is a copy already, or fixed."""
+    return program
+
+
+async def run_program(
+    called: str,
+    program: str,
+    folder: str,
+    environment: Mapping[str, str],
+    seconds: float,
+    trusted: Trusted = as_it_is,
+) -> None:
     """Run a program in a folder to its end. Whatever happens, nothing of it runs on.
 
     Args:
@@ -30,14 +48,20 @@ async def run_program(called: str, program: str, folder: str, environment: Mappi
         folder: Where it runs.
         environment: Its whole environment.
         seconds: How long it may take.
+        trusted: Tells by which path it is run.
 
     Raises:
+        ProgramEndedError: It ended with another code than 0, or is not what a person trusted.
         ProgramError: How it failed, and the end of what it said.
     """
     try:
+        runs = await anyio.to_thread.run_sync(trusted, program)
+    except ChaperonError as error:
+        raise ProgramEndedError(f"The {called} was not run: {error.what}", way_out=error.way_out) from error
+    try:
         done = await run_child_async(
             ChildCommand(
-                argv=[program],
+                argv=[runs],
                 folder=folder,
                 environment=environment,
                 seconds=seconds,

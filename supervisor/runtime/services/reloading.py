@@ -1,6 +1,7 @@
 """The configuration taken live: files, texts and plugins are watched, and a change is tried out whole before it counts.
 
-A file that cannot be used changes nothing and is an incident with its place. Keys that a daemon takes at its start
+A file that cannot be used changes nothing and is an incident with its place. So is a change of programs or code, until
+a person confirms it. Keys that a daemon takes at its start
 alone are named in an incident too. Everything else is journalled with the digest of the new policy, and counts from
 the next review on.
 """
@@ -15,12 +16,15 @@ import anyio.to_thread
 from watchfiles import awatch
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
+from monitors.contract.actions import ReviewContext
 from monitors.contract.errors import ChaperonError
 from monitors.contract.words import Severity
 from supervisor.config.load import ConfigError, ConfigSource
 from supervisor.config.model import Config
+from supervisor.config.programs import program_files
 from supervisor.protocol import events
 from supervisor.runtime.assembly.policy import ConfigChange, Policy, change, read_beside
+from supervisor.runtime.assembly.trusted_programs import TrustedProgram, TrustedPrograms
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incidents.feed import NoteFault
 from supervisor.runtime.log import log
@@ -35,8 +39,39 @@ LOOK_MS = 5_000
 """Between two looks at the files if nothing was told: a network file system tells nothing, and a folder is watched a
 moment after it was looked at."""
 
+TRUST_COMMAND = "chaperon trust --programs"
+"""Shows what the configuration has run, and with --accept confirms it."""
+
 Fingerprint = tuple[tuple[int, ...] | None, ...]
 """Signs of a file's change, for each file: inode, size and times; None for one that is not there."""
+
+
+class DistrustedError(ChaperonError):
+    """A configuration names programs or code that no person has confirmed."""
+
+    def __init__(self, changed: tuple[TrustedProgram, ...], running: Config) -> None:
+        """Say what changed.
+
+        Args:
+            changed: What did.
+            running: The configuration in force, with copies of files that changed.
+        """
+        super().__init__(distrusted_words(changed), way_out=way_to_trust())
+        self.running = running
+
+
+def distrusted_words(changed: Iterable[TrustedProgram]) -> str:
+    """Say what changed of the programs, as a clause."""
+    each = "; ".join(f"{one.key} is {one.now} and was {one.trusted}" for one in changed)
+    return f"programs or code that it names changed since a person trusted them: {each}"
+
+
+def way_to_trust() -> str:
+    """Say how a person lets what changed run."""
+    return (
+        f"To look, and to let it run: {TRUST_COMMAND}, and the same with --accept. If no person changed it, a program "
+        "of an agent may have: put the files back, and look at what ran (chaperon tail)."
+    )
 
 
 class Reloading:
@@ -50,6 +85,7 @@ class Reloading:
         take: Puts a policy in force.
         fault: Notes an incident.
         clock: Tells the time that events carry.
+        programs: What a person trusts to be run.
     """
 
     def __init__(
@@ -61,15 +97,19 @@ class Reloading:
         take: Callable[[Policy], None],
         fault: NoteFault,
         clock: Clock,
+        programs: TrustedPrograms,
     ) -> None:
         self.policy = policy
-        self.renewed: Callable[[Policy], None] = lambda _: None
-        """Told of each new policy, for those who have a copy of the one before."""
+        self.renewed: Callable[[Config, ReviewContext], None] = lambda _config, _context: None
+        """Told of what a policy is made of, for those who make one themselves."""
         self._happened, self._put_in_force, self._fault, self._clock = happened, take, fault, clock
         self._source = source
         self._make = make
-        self._named = read_beside(policy.config)
+        self.programs = programs
+        """The programs that a person trusts."""
+        self._named = self._beside(policy.config)
         self._refused = ""
+        self._one_at_a_time = anyio.Lock()
         self._waiting: tuple[str, ...] = ()
 
     async def run(self) -> None:
@@ -115,7 +155,7 @@ class Reloading:
                 now = await anyio.to_thread.run_sync(fingerprint, self._files())
                 if now != seen:
                     seen = now
-                    await self._examine()
+                    await self.examine()
                 if await anyio.to_thread.run_sync(folders, self._files()) != watched:
                     return seen
                 await anext(told, None)  # none at the end, which comes with a cancellation
@@ -123,10 +163,42 @@ class Reloading:
     def _files(self) -> tuple[Path, ...]:
         return (*self._source.files(), *self._named)
 
-    async def _examine(self) -> None:
+    def listed(self) -> tuple[str, tuple[TrustedProgram, ...]]:
+        """Return the programs that the configuration names now, and the digest to confirm them by. Blocks.
+
+        Raises:
+            ChaperonError: The configuration cannot be read.
+        """
+        config = self._source.load().config
+        return self.programs.digest(config), self.programs.listed(config)
+
+    async def trust(self, digest: str) -> bool:
+        """Trust the programs of the configuration if they are those that were shown; returns whether.
+
+        Raises:
+            ChaperonError: The configuration cannot be read.
+            OSError: The list cannot be written.
+        """
+        return await anyio.to_thread.run_sync(self._trust, digest)
+
+    def _trust(self, digest: str) -> bool:
+        config = self._source.load().config
+        if self.programs.digest(config) != digest:
+            return False
+        self.programs.accept(config)
+        return True
+
+    async def examine(self) -> None:
         """Try out what the files say, and take it if it can be used."""
+        async with self._one_at_a_time:
+            await self._examine_alone()
+
+    async def _examine_alone(self) -> None:
         try:
             found, policy = await anyio.to_thread.run_sync(self._try_out)
+        except DistrustedError as error:
+            self._distrust(error)
+            return
         except Exception as error:  # noqa: BLE001 - it runs plugins, and agents must not suffer for these
             self._refuse(error)
             return
@@ -146,10 +218,32 @@ class Reloading:
     def _try_out(self) -> tuple[ConfigChange, Policy | None]:
         """Make the policy that the files want; None if it is the one in force. Blocks."""
         wanted = self._source.load().config
-        self._named = tuple(dict.fromkeys((*read_beside(self.policy.config), *read_beside(wanted))))
+        self._named = tuple(dict.fromkeys((*self._beside(self.policy.config), *self._beside(wanted))))
+        if changed := self.programs.changed(wanted):
+            raise DistrustedError(changed, self.programs.running(self.policy.config))
         found = change(self.policy.config, wanted)
         policy = self._make(found.config)
         return found, policy if policy.digest != self.policy.digest else None
+
+    @staticmethod
+    def _beside(config: Config) -> tuple[Path, ...]:
+        return (*read_beside(config), *map(Path, program_files(config)))
+
+    def _distrust(self, error: DistrustedError) -> None:
+        """Tell of programs that changed, once, and have those who load plugins themselves use the copies."""
+        if error.what == self._refused:
+            return
+        self._refused = error.what
+        self.renewed(error.running, self.policy.nobody)
+        what = (
+            f"The configuration was not taken: {error.what}. Nothing was changed; the policy {self.policy.digest} "
+            "holds on."
+        )
+        self._fault("", "programs_changed", what, Severity.HIGH, error.way_out)
+
+    def told(self, changed: tuple[TrustedProgram, ...]) -> None:
+        """Take note that the start has told of these."""
+        self._refused = distrusted_words(changed) if changed else self._refused
 
     def _refuse(self, error: Exception) -> None:
         """Tell of a configuration that cannot be used, once."""
@@ -178,10 +272,30 @@ class Reloading:
             )
         )
         self._put_in_force(policy)
-        self.renewed(policy)
+        self.renewed(policy.config, policy.nobody)
         log.info(
             "the configuration changed (%s); the policy %s is in force", ", ".join(found.live) or "files", policy.digest
         )
+
+
+def tell_of_programs(fault: NoteFault, changed: tuple[TrustedProgram, ...], digest: str, said: str) -> None:
+    """Tell of programs that a start does not run as they are, and of a list that is not the one a person confirmed.
+
+    Args:
+        fault: Notes an incident.
+        changed: Programs that changed since they were trusted.
+        digest: The digest of the list.
+        said: The digest that a person confirmed last, by the journal; empty if none did.
+    """
+    if changed:
+        what = f"The configuration was taken in part: {distrusted_words(changed)}. What was trusted is run instead."
+        fault("", "programs_changed", what, Severity.CRITICAL, way_to_trust())
+    if said and digest != said:
+        what = (
+            "The list of trusted programs is not the one that the journal says a person confirmed: it was written "
+            "over in the state directory. The programs of the list are in use."
+        )
+        fault("", "programs_list_changed", what, Severity.CRITICAL, way_to_trust())
 
 
 async def _set_at_the_end(stop: anyio.Event) -> None:

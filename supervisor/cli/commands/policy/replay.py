@@ -136,7 +136,7 @@ class _Replayer:
     """
 
     def __init__(self, timeline: bool, here: bool, then: bool) -> None:
-        config = common.configuration().config
+        config = common.configuration_to_load().config
         self._today, self._then = config, then
         self._clock = Clock()
         self._here = here

@@ -102,7 +102,7 @@ def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: 
     """
 
     def work() -> None:
-        config = common.configuration().config
+        config = common.configuration_to_load().config
         reviewer = make_gate_reviewer(config, Clock(), profile=profile)
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
         where = _where(config, profile, workspace, home_, typed=not jsonl)
@@ -128,7 +128,7 @@ def explain_command(command: str, profile: Profile, workspace: Path | None, home
     """
 
     def work() -> None:
-        config = common.configuration().config
+        config = common.configuration_to_load().config
         where = _where(config, profile, workspace, home_, typed=True)
         action = Action("Bash", {"command": common.whole_text(command)}, where.cwd, where.workspace)
         found = explain(make_step_reviewer(config, profile=profile), action, where.context, Clock().nanos)
@@ -161,7 +161,7 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     """List what the reviewer knows, or test it: your own rules and those of plugins first, as they are asked first."""
 
     def work() -> int:
-        config = common.configuration().config
+        config = common.configuration_to_load().config
         own = own_knowledge(config)
         known = (*own.rules, *RULES)
         if test_:

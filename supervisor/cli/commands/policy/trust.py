@@ -20,17 +20,23 @@ Shown = dict[str, Any]
 @click.argument("directory", type=click.Path(path_type=Path), default=".")
 @click.option("--accept", is_flag=True, help="Let what is listed count for agents that are started from now on.")
 @click.option("--revoke", is_flag=True, help="Let nothing of the repository's count any more.")
+@click.option("--programs", is_flag=True, help="Instead show the programs and code that the configuration has run.")
 @common.json_option
-def trust(directory: Path, accept: bool, revoke: bool, as_json: bool) -> None:
+def trust(directory: Path, accept: bool, revoke: bool, programs: bool, as_json: bool) -> None:
     """Show what the settings of the repository at DIRECTORY bring into the CLIs of agents, and whether it counts.
 
     The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without
     asking. For agents they are off until a person has looked at them and said --accept. That holds for the list as it
     is: if it changes, or a script of the repository that it names, it is off again. Agents that run keep their settings
     of the start.
+
+    With --programs it is about chaperon's own configuration: plugins, hooks and other keys that name programs. The
+    first start trusts what is there; what changes later is run once a person says --accept.
     """
     if accept and revoke:
         raise click.UsageError("Say --accept or --revoke.")
+    if programs and revoke:
+        raise click.UsageError("Programs are taken out of the configuration; --revoke is for repositories.")
     where = str(directory.absolute())
 
     def look(daemon: Client) -> None:
@@ -43,13 +49,23 @@ def trust(directory: Path, accept: bool, revoke: bool, as_json: bool) -> None:
         else:
             terminal.echo("\n".join(told(shown)))
 
+    def look_at_programs(daemon: Client) -> None:
+        shown: Shown = daemon.get("/v1/trust/programs")
+        if accept:
+            shown = daemon.post("/v1/trust/programs", {"digest": shown["digest"]})
+        if as_json:
+            terminal.echo_json(shown)
+        else:
+            terminal.echo("\n".join(told_of_programs(shown)))
+
     def work() -> None:
+        do = look_at_programs if programs else look
         try:
             daemon = common.daemon()
         except NoDaemonError:
-            _by_ourselves(look)
+            _by_ourselves(do)
         else:
-            look(daemon)
+            do(daemon)
 
     common.run(work)
 
@@ -66,7 +82,7 @@ def _by_ourselves(look: Callable[[Client], None]) -> None:
     start_log("warn")
 
     async def serve() -> None:
-        async with run_daemon(Setup(loaded.config, common.here())):
+        async with run_daemon(Setup(loaded.config, common.here(), source=common.configuration_source())):
             await anyio.to_thread.run_sync(lambda: look(connect(common.here().socket)))
 
     anyio.run(serve)
@@ -115,6 +131,21 @@ def _digests(shown: Shown) -> dict[str, str]:
 
 def _granted(said: Mapping[str, Any] | None) -> bool:
     return said is not None and bool(said["granted"])
+
+
+def told_of_programs(shown: Shown) -> Iterator[str]:
+    """Yield the programs of the configuration in sentences for a person."""
+    if not shown["programs"]:
+        yield "The configuration names no programs or code."
+        return
+    yield "The configuration names programs and code:"
+    for one in shown["programs"]:
+        was = "" if one["trusted"] is None else f"  (trusted: {clean(one['trusted'], 120)})"
+        yield f"  {'changed' if was else 'trusted'}  {clean(one['key'])}  {clean(one['now'], 120)}{was}"
+    if any(one["trusted"] is not None for one in shown["programs"]):
+        yield "What changed is not run until a person confirms it: chaperon trust --programs --accept."
+    elif shown["said"] is not None:
+        yield f"{clean(shown['said']['by'])} confirmed it."
 
 
 def told(shown: Shown) -> Iterator[str]:

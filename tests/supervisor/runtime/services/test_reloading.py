@@ -62,6 +62,12 @@ class House:
         await until(lambda: any(one["type"] == kind for one in self.base.incidents()))
         return next(one for one in self.base.incidents() if one["type"] == kind)
 
+    async def confirm(self) -> None:
+        """Confirm the programs that the configuration names now, as a person does."""
+        shown = (await self.client.get("/v1/trust/programs")).json()
+        answer = await self.client.post("/v1/trust/programs", json={"digest": shown["digest"]})
+        assert answer.status_code == 200, answer.text
+
     async def asks(self, command: str) -> events.ReviewMade:
         """Have the agent ask for a command, and wait for the review."""
         before = len(self.base.events(events.ReviewMade))
@@ -166,20 +172,99 @@ def make_reviewer():
 PLUGIN_BLOCKS = PLUGIN_ALLOWS.replace("ALLOW", "BLOCK")
 
 
-async def test_a_plugin_whose_file_changes_is_loaded_again_and_one_that_fails_is_not_taken(tmp_path: Path) -> None:
+async def test_a_plugin_whose_file_changes_is_loaded_once_a_person_confirms_it(tmp_path: Path) -> None:
     own = tmp_path / "own.py"
     tmp_path.mkdir(exist_ok=True)
     own.write_text(PLUGIN_ALLOWS)
     async with house(tmp_path / "house", plugins={"reviewers": [str(own)]}) as here:
         assert (await here.asks("ls")).review.decision is Decision.ALLOW
+        own.write_text(PLUGIN_BLOCKS)
+        incident = await here.incident("programs_changed")
+        assert f"{own} is " in incident["summary"]
+        assert "chaperon trust --programs" in incident["way_out"]
+        assert (await here.asks("ls")).review.decision is Decision.ALLOW
+        await here.confirm()
+        assert (await here.policy()).changed == ()
+        assert (await here.asks("ls")).review.decision is Decision.BLOCK
         own.write_text("def make_reviewer(:\n")
+        await until(lambda: len([one for one in here.base.incidents() if one["type"] == "programs_changed"]) == 2)
+        await here.confirm()
         incident = await here.incident("configuration_refused")
         assert f"{own}" in incident["summary"]
         assert "line 1" in incident["summary"]
-        assert (await here.asks("ls")).review.decision is Decision.ALLOW
-        own.write_text(PLUGIN_BLOCKS)
-        assert (await here.policy()).changed == ()
         assert (await here.asks("ls")).review.decision is Decision.BLOCK
+
+
+MARKS = """
+from pathlib import Path
+Path({mark!r}).write_text("ran")
+
+def make_detector():
+    raise RuntimeError
+"""
+
+
+async def test_code_that_somebody_writes_into_the_configuration_is_not_run_and_nothing_of_it_is_taken(
+    tmp_path: Path,
+) -> None:
+    mark, evil = tmp_path / "mark", tmp_path / "evil.py"
+    evil.write_text(MARKS.format(mark=str(mark)))
+    async with house(tmp_path / "house", rules=[NO_DEPLOY]) as here:
+        here.write(rules=[], plugins={"detectors": [str(evil)]}, hooks={"on-error": str(evil)})
+        incident = await here.incident("programs_changed")
+        assert incident["severity"] == "high"
+        assert f'plugins.detectors is ["{evil}"] and was none' in incident["summary"]
+        assert f"hooks.on-error is {evil} and was none" in incident["summary"]
+        assert (await here.asks("make deploy")).review.rule == "own.no-deploy", "the old policy holds whole"
+        assert not mark.exists()
+        assert not here.base.events(events.PolicyChanged)
+        shown = (await here.client.get("/v1/trust/programs")).json()
+        assert {one["key"] for one in shown["programs"] if one["trusted"] is not None} == {
+            "plugins.detectors", "hooks.on-error", str(evil)
+        }  # fmt: skip
+        stale = await here.client.post("/v1/trust/programs", json={"digest": "0" * 32})
+        assert stale.status_code == 422
+        assert not mark.exists()
+        here.write(rules=[])
+        assert (await here.policy()).changed == ("rules",)
+
+
+async def test_a_start_runs_what_was_trusted_and_not_what_somebody_wrote_meanwhile(tmp_path: Path) -> None:
+    mark, evil, own = tmp_path / "mark", tmp_path / "evil.py", tmp_path / "own.py"
+    evil.write_text(MARKS.format(mark=str(mark)))
+    own.write_text(PLUGIN_BLOCKS)
+    async with house(tmp_path / "house", plugins={"reviewers": [str(own)]}) as here:
+        base, file = here.base, here.file
+        assert (await here.asks("ls")).review.decision is Decision.BLOCK
+        await here.client.post("/v1/agents/a1/stop", json={"reason": "done", "force": True})
+        await until(lambda: here.daemon.board.summary("a1").state.ended)
+    own.write_text(MARKS.format(mark=str(mark)))
+    here.write(plugins={"reviewers": [str(own)], "detectors": [str(evil)]})
+    source = ConfigSource({"HOME": str(base.home)}, file, system=base.root / "none" / "chaperon.yaml")
+    loaded = await anyio.to_thread.run_sync(source.load)
+    async with served(base, config=loaded.config, source=source) as (daemon, client):
+        again = House(base, file, daemon, client, given=here.given)
+        incident = await again.incident("programs_changed")
+        assert incident["severity"] == "critical"
+        asked = {"tool": "Bash", "input": {"command": "ls"}, "cwd": str(base.repo)}
+        assert (await client.post("/v1/review", json=asked)).json()["decision"] == "block"
+        assert not mark.exists()
+        assert len([one for one in base.incidents() if one["type"] == "programs_changed"]) == 1
+        own.write_text(PLUGIN_BLOCKS)
+        again.write(plugins={"reviewers": [str(own)]}, rules=[NO_DEPLOY])
+        await again.policy()
+        assert not mark.exists()
+
+
+async def test_a_list_of_programs_that_is_not_the_one_a_person_confirmed_is_told(tmp_path: Path) -> None:
+    async with house(tmp_path / "house") as here:
+        base = here.base
+        here.write(verify={"command": "true"})
+        await here.incident("programs_changed")
+        await here.confirm()
+    (base.places.programs / "programs.json").unlink()
+    async with served(base):
+        await until(lambda: any(one["type"] == "programs_list_changed" for one in base.incidents()))
 
 
 async def test_texts_are_watched_and_one_that_cannot_be_used_is_an_incident(tmp_path: Path) -> None:

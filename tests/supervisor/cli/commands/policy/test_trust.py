@@ -3,6 +3,8 @@
 import orjson
 import pytest
 
+from supervisor.config.load import ConfigSource
+from supervisor.protocol.events import TrustDecided
 from tests.stages.daemon import Base, served
 from tests.supervisor.cli.conftest import chaperon
 
@@ -55,3 +57,28 @@ async def test_in_a_pipe_a_run_says_what_is_off_and_where_to_look_until_it_count
         assert f"1 hook, 1 variable of this repository's settings are off for agents. To look, and to let count: chaperon trust {hooked.repo}" in said  # fmt: skip
         await chaperon("trust", str(hooked.repo), "--accept")
         assert (await chaperon("run", "go", "--repo", str(hooked.repo), "--detach")).stderr == ""
+
+
+async def test_programs_of_the_configuration_are_listed_and_those_that_changed_are_run_once_a_person_says_so(
+    base: Base,
+) -> None:
+    file, hook = base.home / ".config/chaperon/chaperon.yaml", base.root / "e.sh"
+    hook.write_text("#!/bin/sh\n")
+    file.parent.mkdir(parents=True)
+    file.write_text(f"hooks: {{on-error: {hook}}}\n")
+    source = ConfigSource({"HOME": str(base.home)}, file, system=base.root / "none.yaml")
+    async with served(base, config=source.load().config, source=source):
+        shown = (await chaperon("trust", "--programs")).stdout
+        assert f"trusted  hooks.on-error  {hook}" in shown
+        hook.write_text("#!/bin/sh\nrm -rf /\n")
+        shown = (await chaperon("trust", "--programs")).stdout
+        assert f"changed  {hook}" in shown
+        assert "chaperon trust --programs --accept" in shown
+        accepted = (await chaperon("trust", "--programs", "--accept")).stdout
+        assert "changed" not in accepted
+        assert "confirmed it." in accepted
+        listed = orjson.loads((await chaperon("trust", "--programs", "--json")).stdout)
+        assert [one["trusted"] for one in listed["programs"]] == [None, None]
+    (said,) = base.events(TrustDecided)
+    assert (said.repository, said.granted, [one.name for one in said.brings]) == ("", True, [str(hook)])
+    assert (await chaperon("trust", "--programs", "--revoke")).exit_code == 2
