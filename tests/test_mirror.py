@@ -103,6 +103,7 @@ WITHOUT = {
     "supervisor/runtime/socket/json_protocol.py": "tests/supervisor/runtime/api/test_bodies.py sends it bytes that are no HTTP",
     "supervisor/runtime/socket/peer.py": "tests/supervisor/runtime/api/test_app.py: who asked is in the journal",
     "supervisor/runtime/processes/priorities.py": "tests/supervisor/runtime/processes/test_limits.py, on real processes",
+    "supervisor/runtime/daemon/runners.py": "tests/supervisor/runtime/daemon/test_daemon.py, and processes/test_adoption.py",
     "supervisor/runtime/parts.py": "tests/supervisor/runtime/test_service.py starts daemons of them",
     "supervisor/runtime/serving.py": "tests/supervisor/runtime/test_service.py asks what is served",
     "supervisor/runtime/api/recovery.py": "tests/supervisor/runtime/services/test_recovery.py carries every option out",

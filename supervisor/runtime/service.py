@@ -231,7 +231,7 @@ async def _begin(
             what,
             way_out=f"Mend that and start the daemon again, or end it: chaperon stop {agent}.",
         )
-    adopted = await daemon.adopt_all()
+    adopted = await daemon.runners.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
     hold_again(daemon)

@@ -221,7 +221,7 @@ async def test_a_call_that_waits_as_the_daemon_ends_is_answered_by_the_next_one_
         await live.event(events.LineReceived, lambda event: "rm -rf" in str(event.frame) and "hook" in str(event.frame))
         await stage.restart()
         live = stage.live
-        assert live.daemon.adopted.reattached == 1
+        assert live.daemon.runners.adopted.reattached == 1
         await live.daemon.request(events.ResumeRequested(**live.daemon.stamp("a1"), by="ann"))
         await claude.wait()
         await live.state(AgentState.DONE)

@@ -103,7 +103,7 @@ async def test_an_orderly_restart_finds_the_agent_at_its_hook_and_the_same_sessi
                 await anyio.sleep(0.02)
         assert not (stage.repo / "first").exists()
         async with served(stage.base) as (daemon, _):
-            assert daemon.adopted.reattached == 1
+            assert daemon.runners.adopted.reattached == 1
             await daemon.request(events.ResumeRequested(**daemon.stamp("a1"), by="test"))
             assert (await ended(daemon)).state is AgentState.DONE
     assert (stage.repo / "first").exists()

@@ -64,7 +64,7 @@ async def test_a_usage_limit_is_waited_out_by_another_daemon_and_the_same_sessio
         await until(stage.nobody_is_left)
     stage.steps = []
     async with stage.playing(), served(stage.base, clock=AnHourLater()) as (daemon, _):
-        assert daemon.adopted.launched == 1
+        assert daemon.runners.adopted.launched == 1
         after = await ended(daemon)
         assert (after.state, after.session_id) == (AgentState.DONE, session)
     assert "The service can be reached again." in stage.told()

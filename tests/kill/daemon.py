@@ -56,7 +56,7 @@ async def main(base: Path, kill_at: int, share: float) -> None:
         while any(daemon.board.live()):
             n += 1
             await daemon.journal.written(n)
-        sys.stdout.write(json.dumps(daemon.adopted.counts()) + "\n")
+        sys.stdout.write(json.dumps(daemon.runners.adopted.counts()) + "\n")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ async def until(claim: Callable[[], bool]) -> None:
 async def ended(daemon: Daemon, agent: str = "a1") -> Summary:
     """Wait until an agent has ended and its runner with it."""
     await until(lambda: daemon.board.summary(agent).state.ended)
-    await until(lambda: agent not in daemon._runners)
+    await until(lambda: agent not in daemon.runners._of)
     return daemon.board.summary(agent)
 
 

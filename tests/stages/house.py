@@ -182,7 +182,7 @@ async def house(
                             events.StopRequested(**daemon.stamp(session.summary.agent), by="test", force=True)
                         )
                         await made.ended(session.summary.agent)
-                    while daemon._runners:
+                    while daemon.runners._of:
                         await anyio.sleep(0.01)
                 for summary in daemon.board.summaries():
                     if not summary.state.ended and summary.shim_pid:

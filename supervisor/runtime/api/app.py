@@ -186,7 +186,7 @@ def _daemon_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
             ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),
-            adopted=daemon.adopted.counts(),
+            adopted=daemon.runners.adopted.counts(),
             orders=in_force_now(daemon),
         )
 

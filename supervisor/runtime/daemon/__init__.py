@@ -1,4 +1,4 @@
-"""The daemon, and the runner that performs what the core of one agent commands.
+"""The daemon, and the runners that perform what the cores of agents command.
 
 aftermath         the remains of a stopped agent
 daemon            the daemon: every event goes through it once, and all that people ask of agents
@@ -10,6 +10,8 @@ orders            the consequences of people's standing orders for one agent, an
 outcomes          waits for the outcome of a request, by the request's id
 repository_hooks  hooks of a repository
 runner            the runner of one agent
+runners           the runners of agents: each is started with its agent or takes it over, and a failure in it ends that
+                  agent alone
 submission        the submission of a task, and the check whether it can be taken
 summary_json      summaries of agents as JSON
 timers            named timers: `fire` is called with the name once the time has come, unless it was started again or

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict
 from uuid import uuid4
 
 import anyio
@@ -24,7 +24,6 @@ from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Severity
 from supervisor.core.board import Board, MakeSession
-from supervisor.core.decisions.adoption import FIRST, Found, Todo
 from supervisor.core.decisions.lifecycle import asked
 from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.discoveries import briefing
@@ -34,7 +33,6 @@ from supervisor.core.session import Session
 from supervisor.core.settings import MergeSettings
 from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
-from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.kinds.tasks import TaskMoved
@@ -51,26 +49,23 @@ from supervisor.runtime.daemon.hooks import HookRunner, VetoError
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
-from supervisor.runtime.daemon.runner import CommandBatch, Runner, Tools
+from supervisor.runtime.daemon.runner import CommandBatch, Tools
+from supervisor.runtime.daemon.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
-from supervisor.runtime.journal.journal import Journal, JournalError, JournalState
+from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
 from supervisor.runtime.merging.verification import Verifier
-from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find
-from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
-from supervisor.runtime.processes.leftovers import end_by_hand, end_launch, nobody_left
+from supervisor.runtime.processes.leftovers import end_launch
 from supervisor.runtime.socket.admission import RefusedPeer
 from supervisor.runtime.socket.refusals import RefusedPeers
 
 if TYPE_CHECKING:
     from supervisor.runtime.projects.checkpoints import ProjectCheckpoints
-
-E = TypeVar("E", bound=events.AnyEvent)
 
 REPORT_SECONDS = 5.0
 """How long the end may wait for an incident to be written: a line takes milliseconds."""
@@ -81,9 +76,6 @@ launch that is under way comes first."""
 
 STRANGER_SECONDS = 0.05
 """Time between two looks whether an unknown agent has gone: its shim writes down the end within milliseconds."""
-
-RETRY_SECONDS = 1.0
-"""Between two attempts to reach a shim that does not answer: the attempt itself waits ten seconds."""
 
 
 class Daemon:
@@ -130,7 +122,6 @@ class Daemon:
         self.watchers: list[Callable[[events.AnyEvent], None]] = []
         """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
-        self.adopted = Adopted()
         self.ending = False
         """Whether no new task is taken any more."""
         self._projects: ProjectCheckpoints | None = None
@@ -142,16 +133,14 @@ class Daemon:
         self.checkpoint_manager = manager
         self.worktrees = worktrees
         self._defaults = defaults or Defaults()
-        self._silent: set[str] = set()
         self._submitting: set[str] = set()
         """Names of agents whose tasks are being taken."""
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
-        self._runners: dict[str, Runner] = {}
         self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
         self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
-        self._tools = Tools(
+        tools = Tools(
             journal=journal,
             incidents=incidents,
             launcher=launcher,
@@ -163,8 +152,10 @@ class Daemon:
             restore=self.checkpointing.restore,
             fault=self.fault,
             answers_due=self._answers_due,
-            reattached=self._reattached,
+            reattached=lambda agent: self.runners.reattached(agent),
         )
+        again: Callable[[Session], HookLink | None] = lambda session: self.attaching.again(session)  # noqa: E731 - made later
+        self.runners = Runners(board, tools, tasks, self._journal, again, self._over, launcher.directory)
         self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self.refuse_tasks_for_now)
         """The agents whose CLI others started."""
         rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
@@ -183,11 +174,11 @@ class Daemon:
         try:
             commands = self.board.see(seq, event)
         except Exception as error:
-            if (runner := self._runners.get(event.agent)) is None:
+            if (runner := self.runners.get(event.agent)) is None:
                 raise
             runner.perform(CommandBatch(0, [], failure=error))
         else:
-            self._hand_over(event.agent, seq, commands)
+            self.runners.hand_over(event.agent, seq, commands)
         if isinstance(event, TaskMoved) and event.after is TaskState.DONE:
             project = self.board.project_of_task(event.task)
             self._tasks.start_soon(self._mark, project, event.task, name=f"milestone after {event.task}")
@@ -252,15 +243,6 @@ class Daemon:
 
     def _count_message(self, channel: str, result: str) -> None:
         self.metrics.add("chaperon_notifications_total", channel, result)
-
-    def _hand_over(self, agent: str, seq: int, commands: list[Command]) -> None:
-        last = seq
-        for command in commands:
-            if isinstance(command, WriteEvent):
-                last = self._journal(command.event)
-        runner, error = self._runners.get(agent), self.board.failed.get(agent)
-        if runner is not None and (commands or error):
-            runner.perform(CommandBatch(last, commands, error))
 
     @property
     def agents_folder(self) -> Path:
@@ -359,7 +341,7 @@ class Daemon:
             opening=claim.opening if claim else "",
         )
         self.board.admit(submitted)
-        self._start_runner(name)
+        self.runners.start(name)
         seq = self.happened(submitted)
         if (pause := self.board.orders.pause_of(project)) is not None:
             self.happened(held_by(pause, self.stamp(name)))
@@ -461,9 +443,11 @@ class Daemon:
         """
         agent, why = stop.agent, asked(stop)
         known = self.board.summary(agent)
-        self._note(stop)
+        self.runners.note(stop)
         if Transition.STOP in TABLE[known.state]:
-            self._note(events.StateChanged(**self.stamp(agent), before=known.state, after=AgentState.STOPPING, why=why))
+            self.runners.note(
+                events.StateChanged(**self.stamp(agent), before=known.state, after=AgentState.STOPPING, why=why)
+            )
         for number in (known.launches or 1, known.launches + 1):  # a launch may be known to its shim alone
             if not await end_launch(self._launcher.directory(agent, number)):
                 raise UnavailableError(
@@ -473,7 +457,7 @@ class Daemon:
         await anyio.to_thread.run_sync(self._launcher.clear, known.containment)
         if not known.state.ended:  # by another who asked meanwhile
             before = known.state
-            seq, _ = self._note(
+            seq, _ = self.runners.note(
                 events.StateChanged(**self.stamp(agent), before=before, after=AgentState.STOPPED, why=why)
             )
             await self.journal.written(seq)
@@ -485,7 +469,7 @@ class Daemon:
 
         Nothing happens if it has ended. Shielded: it is done while its caller is being cancelled.
         """
-        runner = self._runners.get(agent)
+        runner = self.runners.get(agent)
         with anyio.move_on_after(PUT_DOWN_SECONDS, shield=True):
             if not self.board.summary(agent).state.ended:
                 await self.request(events.StopRequested(**self.stamp(agent), by="chaperon", reason=reason, force=True))
@@ -494,7 +478,7 @@ class Daemon:
             # Else its runner was cancelled together with our caller; the next daemon here reads how it ended.
             if not self.board.summary(agent).state.ended:
                 session = self.board.session(agent)
-                if not await end_launch(self._directory(session), session.identity):
+                if not await end_launch(self._launcher.directory(agent, session.launch_number), session.identity):
                     log.error("agent %s could not be ended", agent)
 
     def _refuse_shared_session(self, session_id: str | None) -> None:
@@ -524,6 +508,11 @@ class Daemon:
             from supervisor.runtime.projects.milestones import mark_milestone
 
             await mark_milestone(self, self.projects, self.fault, project, done, every)
+
+    async def _over(self, agent: str) -> None:
+        """Make the checkpoint of a project that may be due, and close the workspace of an agent that ended."""
+        await self._mark(self.board.project_of(agent), agent)
+        await self.close_workspace(agent)
 
     async def close_workspace(self, agent: str) -> None:
         """Look up the remains of a stopped agent, and remove or keep the workspace that was made for it.
@@ -567,7 +556,7 @@ class Daemon:
 
     def begin_attached(self, submitted: events.TaskSubmitted, link: HookLink) -> None:
         """Have an agent begin whose CLI runs already and comes by its hooks."""
-        self._start_runner(submitted.agent, link)
+        self.runners.start(submitted.agent, link)
         self.happened(submitted)
         log.info("agent %s attached: %s, process %d", submitted.agent, submitted.origin, link.cli_pid)
         self._tell_of_company(submitted.agent, submitted.workspace)
@@ -597,161 +586,7 @@ class Daemon:
     def unwatched(self) -> list[str]:
         """Live agents without a runner, of which there should be none."""
         live = [session.summary.agent for session in self.board.live()]
-        return [agent for agent in live if agent not in self._runners and agent not in self._silent]
-
-    # ── runners ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _start_runner(
-        self,
-        agent: str,
-        shim: AgentLink | None = None,
-        offset: int = 0,
-        held: str = "",
-        errors: int = 0,
-        identity: Identity | None = None,
-    ) -> Runner:
-        ended = lambda: self.board.summary(agent).state.ended  # noqa: E731 - one line of an argument
-        runner = Runner(agent, self._tools, ended, offset, shim, held, errors, identity)
-        self._runners[agent] = runner
-        self._tasks.start_soon(self._keep, runner, name=f"agent {agent}")
-        return runner
-
-    async def _keep(self, runner: Runner) -> None:
-        """Run one agent's runner; a failure in it ends that agent and no other."""
-        try:
-            await runner.run()
-            await self._mark(self.board.project_of(runner.agent), runner.agent)
-            await self.close_workspace(runner.agent)
-        except* JournalError:
-            raise  # without a journal nothing may go on: the daemon ends, agents wait, the next start adopts them
-        except* Exception as errors:  # noqa: BLE001 - whatever failed, the other agents must not suffer it
-            log.exception("the runner of %s failed", runner.agent)
-            await self._give_up(runner, repr(errors.exceptions[0]))
-        finally:
-            self._runners.pop(runner.agent, None)
-            runner.close()
-
-    async def _give_up(self, runner: Runner, why: str) -> None:
-        """End the agent whose runner or session failed, whatever else fails."""
-        agent = runner.agent
-        if self.board.summary(agent).state.ended:
-            fate = "It had ended before."
-        else:
-            gone = await self._end_at_once(runner, why)
-            fate = "Its processes were ended." if gone else "Its processes could not be ended: see ps, and end them."
-        what = f"Chaperon failed while it watched over agent {agent}: {why}. {fate}"
-        self.fault(agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
-        before = self.board.summary(agent).state
-        if not before.ended:  # its session fails as well, and would at every start
-            why = f"chaperon failed: {why}"
-            gone_for_good = events.StateChanged(**self.stamp(agent), before=before, after=AgentState.LOST, why=why)
-            self._journal(gone_for_good)
-            self.board.abandon(gone_for_good)
-
-    async def _end_at_once(self, runner: Runner, why: str) -> bool:
-        """End an agent's processes after a failure of our own; whether they are known to have gone."""
-        session = self.board.session(runner.agent)
-        directory, identity = self._directory(session), session.identity
-        try:
-            return await runner.give_up(why) or await anyio.to_thread.run_sync(nobody_left, directory, identity)
-        except JournalError:
-            raise
-        except Exception:  # noqa: BLE001 - what failed once may fail again, and the agent must be written off all the same
-            log.exception("agent %s could not be ended", runner.agent)
-            return False
-
-    # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-    async def adopt_all(self) -> Adopted:
-        """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
-        sessions = list(self.board.live())
-        self.adopted.found = len(sessions)
-        async with anyio.create_task_group() as finding:  # one that answers late holds up no other
-            for session in sessions:
-                finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
-        return self.adopted
-
-    async def _find(self, session: Session) -> None:
-        agent = session.summary.agent
-        try:
-            link = self.attaching.again(session)
-            finding = (
-                await find(session, self._directory(session)) if link is None else AdoptionFinding("reattached", link)
-            )
-        except Exception as error:  # noqa: BLE001 - what one agent left must not keep the daemon from starting
-            self.adopted.count("lost")
-            self._start_runner(agent).perform(CommandBatch(0, (), error))
-            return
-        self.adopted.count(finding.outcome)
-        if finding.outcome == "silent":
-            self._silent.add(agent)
-            self._tasks.start_soon(self._try_again, session, name=f"silent {agent}")
-        else:
-            self._adopt(session, finding)
-
-    async def _try_again(self, session: Session) -> None:
-        """Ask a shim that does not answer until it does, or is gone."""
-        agent = session.summary.agent
-        what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
-        self.fault(
-            agent,
-            "shim_silent",
-            what,
-            way_out=f"Where that lasts, look into shim.log in {self._directory(session)}; killing the shim ends the agent.",
-        )
-        finding = AdoptionFinding("silent")
-        while finding.outcome == "silent":
-            await anyio.sleep(RETRY_SECONDS)
-            if session.state is AgentState.STOPPING:  # nobody else is there to end it
-                await end_by_hand(session.identity, self._directory(session))
-            finding = await find(session, self._directory(session))
-        self._adopt(session, finding)
-        self._silent.discard(agent)
-
-    def _adopt(self, session: Session, finding: AdoptionFinding) -> None:
-        agent = session.summary.agent
-        held = session.summary.containment, session.errors_offset, session.identity
-        runner = self._start_runner(agent, finding.shim, session.offset, *held)
-        log.info("agent %s: %s", agent, finding.outcome)
-        first = FIRST[finding.outcome]
-        if Todo.SAY_IT_RUNS in first and finding.shim is not None and not session.launched:
-            runner.launched(finding.shim, session.launch_number)
-        seq, event = self._note_adoption(agent, finding.outcome)
-        if Todo.READ in first:  # on a full disk it waits for room, and the start must not
-            rest = runner, session, finding.replaced, seq, event
-            self._tasks.start_soon(self._read_first, *rest, name=f"rest of {agent}")
-        else:
-            self._hand_over(agent, seq, self.board.recover(seq, event))
-
-    async def _read_first(
-        self, runner: Runner, session: Session, replaced: str, seq: int, event: events.AgentAdopted
-    ) -> None:
-        """Read what an agent left, before what is due for it is done."""
-        try:
-            await runner.read_what_is_left(self._directory(session), replaced)
-        except JournalError:
-            raise
-        except Exception as error:  # noqa: BLE001 - what one agent left must not end the daemon
-            runner.perform(CommandBatch(0, (), error))
-        else:
-            self._hand_over(event.agent, seq, self.board.recover(seq, event))
-
-    def _note_adoption(self, agent: str, outcome: Found) -> tuple[int, events.AgentAdopted]:
-        return self._note(events.AgentAdopted(**self.stamp(agent), outcome=outcome, boot_id=self.boot_id()))
-
-    def _note(self, event: E) -> tuple[int, E]:
-        """Journal an event and fold it in without deciding anything; returns it with its number."""
-        seq = self._journal(event)
-        self.board.remember(seq, event)
-        return seq, event
-
-    def _reattached(self, agent: str) -> None:
-        """The connection to a shim was lost and made anew: have the session ask again for what is due."""
-        seq, event = self._note_adoption(agent, "reattached")
-        self._hand_over(agent, seq, self.board.recover(seq, event))
-
-    def _directory(self, session: Session) -> Path:
-        return self._launcher.directory(session.summary.agent, session.launch_number)
+        return self.runners.without(live)
 
 
 class _MadeOf(TypedDict):

@@ -104,7 +104,7 @@ async def test_one_bad_name_of_a_file_hides_nothing_that_comes_behind_it(base: B
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
-        daemon._note(events.ChangesSeen(**daemon.stamp("a1"), tool_use_id="t", paths=(BAD,)))
+        daemon.runners.note(events.ChangesSeen(**daemon.stamp("a1"), tool_use_id="t", paths=(BAD,)))
         daemon.fault("a1", "odd", f"Seen: {BAD}", way_out=BAD)
         daemon.fault("a1", "behind", "It came later.")
         for command in (["tail"], ["tail", "--agent", "a1"], ["incidents"], ["show", "a1"], ["ps"]):

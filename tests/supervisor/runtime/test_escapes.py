@@ -198,7 +198,7 @@ async def test_a_stop_ends_an_agent_whose_stopped_shim_the_next_daemon_cannot_re
     pid = await escaped(base)
     monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.2)
     async with served(base) as (daemon, client):
-        assert daemon.adopted.silent == 1
+        assert daemon.runners.adopted.silent == 1
         assert (await client.post("/v1/agents/a1/stop", json={"force": True})).status_code == 200
         assert nobody_lives(base, await ended(daemon), pid)
 
@@ -224,7 +224,7 @@ async def test_a_changed_note_of_who_runs_leads_nobody_to_a_stranger(base: Base)
             await daemon.submit(base.submission(), by="test")
             await reached(daemon, AgentState.RUNNING)
             await until((base.repo / "escaping").exists)
-            note = Path(daemon._directory(daemon.board.session("a1")), "agent.json")
+            note = Path(daemon.runners._directory(daemon.board.session("a1")), "agent.json")
         facts = note.read_text().replace('"nonce": "', '"nonce": "x').replace('"mark": ', '"mark": 1')
         note.write_text(facts)
         pid = await escaped(base)

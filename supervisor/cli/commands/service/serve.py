@@ -68,7 +68,7 @@ async def _serve() -> None:
             async with run_daemon(setup) as daemon:
                 starting.cancel()
                 log.info("ready on %s, state in %s", setup.places.socket, setup.places.state)
-                notifier.ready(str(daemon.adopted))
+                notifier.ready(str(daemon.runners.adopted))
                 async with anyio.create_task_group() as beating:
                     beating.start_soon(beat, daemon.unwatched, daemon.journal, notifier, os.environ, name="heartbeat")
                     beating.start_soon(_settle, daemon.answering, name="settle")

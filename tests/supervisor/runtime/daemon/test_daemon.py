@@ -187,14 +187,14 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
         if told_by_others:
             daemon.happened(events.TimerFired(**daemon.stamp("bad"), name="hello"))
         else:
-            daemon._runners["bad"].perform(CommandBatch(0, [], failure=ZeroDivisionError("oh")))
+            daemon.runners._of["bad"].perform(CommandBatch(0, [], failure=ZeroDivisionError("oh")))
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING
         await until(lambda: not psutil.pid_exists(summary.cli_pid))
     assert [incident["type"] for incident in faults(base)] == ["runner_failed"]
     async with run_daemon(base.setup()) as again:
-        assert again.adopted.found == 0, "it is written off, and does not fail at each start"
+        assert again.runners.adopted.found == 0, "it is written off, and does not fail at each start"
 
 
 async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
@@ -243,7 +243,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
     with monkeypatch.context() as patched:
         patched.setattr(policy, "Session", no_session_for_bad)
         async with run_daemon(base.setup()) as daemon:
-            assert daemon.adopted.counts() | {"found": 1, "reattached": 1} == daemon.adopted.counts()
+            assert daemon.runners.adopted.counts() | {"found": 1, "reattached": 1} == daemon.runners.adopted.counts()
             assert [one.agent for one in daemon.board.summaries()] == ["bad", "good"]
             assert "ZeroDivisionError: oh" in daemon.board.explained("bad", 0.0).why
             assert [daemon.whose((one.shim_pid,), 0) for one in daemon.board.summaries()] == ["bad", "good"]
@@ -256,7 +256,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
     assert (incident["type"], incident["agent"]) == ("session_not_made", "bad")
     assert "ZeroDivisionError: oh" in incident["summary"]
     async with served(base) as (daemon, _):
-        assert daemon.adopted.counts() | {"found": 2, "reattached": 2} == daemon.adopted.counts()
+        assert daemon.runners.adopted.counts() | {"found": 2, "reattached": 2} == daemon.runners.adopted.counts()
         assert daemon.board.summary("bad").cli_pid == cli
 
 
@@ -286,7 +286,7 @@ async def test_an_agent_whose_session_cannot_be_made_is_ended_with_all_its_proce
     states = [event.after for event in base.events(events.StateChanged)]
     assert states[-2:] == [AgentState.STOPPING, AgentState.STOPPED]
     async with run_daemon(base.setup()) as daemon:  # one that could make the session
-        assert daemon.adopted.found == 0
+        assert daemon.runners.adopted.found == 0
         assert daemon.board.summary("bad").state is AgentState.STOPPED
 
 
@@ -340,11 +340,11 @@ async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopte
         assert (await ended(daemon, "bad")).state is AgentState.LOST
         await until(lambda: not psutil.pid_exists(cli))
         assert daemon.board.summary("good").state is AgentState.RUNNING
-        assert daemon.adopted.reattached == 2
+        assert daemon.runners.adopted.reattached == 2
     assert [(one["type"], one["agent"]) for one in faults(base)] == [("runner_failed", "bad")]
     async with served(base) as (daemon, _):
         assert daemon.board.summary("bad").state is AgentState.LOST
-        assert daemon.adopted.found == 0
+        assert daemon.runners.adopted.found == 0
 
 
 def broken(*_: object) -> Any:
@@ -356,9 +356,9 @@ async def test_a_shim_whose_connection_was_taken_away_is_found_again(base: Base)
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
-        before = daemon._runners["a1"]._shim
+        before = daemon.runners._of["a1"]._shim
         await anyio.to_thread.run_sync(intrude, base.places.agents / "a1")
-        await until(lambda: daemon._runners["a1"]._shim is not before)
+        await until(lambda: daemon.runners._of["a1"]._shim is not before)
         (base.repo / "go").touch()
         assert (await ended(daemon)).state is AgentState.DONE
     received = [event.frame for event in base.events(events.LineReceived)]

@@ -45,7 +45,7 @@ async def test_an_orderly_restart_goes_on_with_the_same_processes(base: Base) ->
     base.cli(WAITS_FOR_A_FILE + "done()\nhear()")
     cli = await begin(base)
     async with served(base) as (daemon, _):
-        assert daemon.adopted.counts() | {"found": 1, "reattached": 1} == daemon.adopted.counts()
+        assert daemon.runners.adopted.counts() | {"found": 1, "reattached": 1} == daemon.runners.adopted.counts()
         assert daemon.board.summary("a1").cli_pid == cli
         (base.repo / "go").touch()
         assert (await ended(daemon)).state is AgentState.DONE
@@ -60,7 +60,7 @@ async def test_an_agent_that_ended_meanwhile_is_told_of_with_all_it_said(base: B
     await until(lambda: processes_in(base.repo) == [])
     await until(lambda: (base.places.agents / "a1" / "exit.json").exists())
     async with served(base) as (daemon, _):
-        assert daemon.adopted.exited == 1
+        assert daemon.runners.adopted.exited == 1
         assert (await ended(daemon)).state is AgentState.FAILED
     assert [event.frame["type"] for event in base.events(events.LineReceived)][-1] == "novelty"
     (incident,) = base.incidents()
@@ -76,7 +76,7 @@ async def test_an_agent_that_ended_meanwhile_is_read_when_there_is_room_and_the_
     disk = FaultyDisk()
     disk.full = True
     async with served(base, disk=disk) as (daemon, client):
-        assert daemon.adopted.exited == 1
+        assert daemon.runners.adopted.exited == 1
         try:
             assert (await client.get("/v1/agents")).status_code == 200
             assert not daemon.board.summary("a1").state.ended
@@ -93,7 +93,7 @@ async def test_an_agent_whose_shim_was_killed_meanwhile_is_lost_and_nothing_of_i
     assert identity is not None
     os.kill(identity.shim_pid, signal.SIGKILL)
     async with served(base) as (daemon, _):
-        assert daemon.adopted.lost == 1
+        assert daemon.runners.adopted.lost == 1
         assert (await ended(daemon)).state is AgentState.LOST
     await until(lambda: processes_in(base.repo) == [])
     assert [incident["type"] for incident in base.incidents()] == ["agent_lost"]
@@ -110,7 +110,7 @@ async def test_a_failure_known_as_the_daemon_died_still_becomes_an_incident(base
     base.places.incident_log.unlink()
     base.places.snapshot.unlink()
     async with served(base) as (daemon, _):
-        assert daemon.adopted.terminal == 1
+        assert daemon.runners.adopted.terminal == 1
         assert (await ended(daemon)).state is AgentState.FAILED
     (again,) = base.incidents()
     assert (again["type"], again["summary"]) == (told["type"], told["summary"])
@@ -132,7 +132,7 @@ async def test_a_task_that_was_never_started_is_started_by_the_next_daemon(base:
     base.places.snapshot.unlink()
     subprocess.run(["rm", "-r", base.places.agents / "a1", base.repo / "ran.log"], check=True)
     async with served(base) as (daemon, _):
-        assert daemon.adopted.launched == 1
+        assert daemon.runners.adopted.launched == 1
         assert (await ended(daemon)).state is AgentState.DONE
     assert base.ran() == ["ls"]
 
@@ -150,7 +150,7 @@ async def test_a_shim_that_does_not_answer_holds_up_neither_the_start_nor_others
     monkeypatch.setattr(shim_client, "HELLO_SECONDS", 0.3)
     try:
         async with served(base) as (daemon, _):
-            assert (daemon.adopted.silent, daemon.adopted.reattached) == (1, 1)
+            assert (daemon.runners.adopted.silent, daemon.runners.adopted.reattached) == (1, 1)
             assert daemon.unwatched() == []
             (base.repo / "go").touch()
             assert (await ended(daemon, "free")).state is AgentState.DONE

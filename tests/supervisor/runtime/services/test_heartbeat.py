@@ -64,14 +64,14 @@ async def test_an_agent_that_nobody_watches_over_stops_the_heartbeat(
     base: Base, manager: socket.socket, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with beating(base, manager, {"WATCHDOG_USEC": "100000"}) as daemon:
-        runners = dict(daemon._runners)
-        daemon._runners.clear()
+        runners = dict(daemon.runners._of)
+        daemon.runners._of.clear()
         await until(lambda: "no heartbeat: nobody watches over a1" in caplog.text)
         caplog.clear()
         said = list(heard(manager))
         await until(lambda: caplog.text.count("nobody watches over a1") >= 3)
         assert list(heard(manager)) == [], f"after {len(said)} beats it fell silent"
-        daemon._runners.update(runners)
+        daemon.runners._of.update(runners)
 
 
 async def test_a_full_disk_is_no_ailment_for_a_new_start_would_not_mend_it(
