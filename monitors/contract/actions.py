@@ -92,6 +92,19 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The way by which something that later calls may use has come into being."""
+
+    path: str
+    """Absolute; with a slash at its end it stands for all below. Of a remote: the directory, `#` and its name."""
+    how: Literal["downloaded", "decoded", "remote", "own"]
+    """`remote`: added or turned by git. `own`: written, read or taken away by the agent, so that nothing counts any
+    more."""
+    by: str
+    """The command that brought it, shortened."""
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
     """One named part of a score."""
 
@@ -120,6 +133,8 @@ class Review:
     touches: tuple[Touch, ...] = ()
     grounds: tuple[Ground, ...] = ()
     """Files whose change between the review and the act would make the review worth nothing."""
+    origins: tuple[Origin, ...] = ()
+    """Files and remotes that the call leaves behind, for later calls to run or send to."""
     updated_input: Mapping[str, Any] | None = None
     """The input to run instead; exactly where the decision is modify."""
     risk_factors: tuple[Factor, ...] = ()
@@ -158,6 +173,8 @@ class ReviewContext:
     """Variables that a shell of the agent would expand; no secrets."""
     protected: tuple[str, ...] = ()
     """Absolute paths of chaperon's own: state, socket, configuration. No agent touches what is at or below them."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Files and remotes that earlier calls of the run have brought, by path."""
     captured: bool = False
     """Whether the last checkpoint has the workspace as it is now."""
     active_issues: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ chain         reviewers behind one another, and what counts where one of them ra
 commands      the script that a call hands to a shell
 explain       a review stage by stage, with the time that each took
 mcp           tools of MCP servers, judged by their verb and their fields
+origins       origins of files over the calls of a run
 prediction    after execution: did the action do what was predicted, and what is in its output?
 reviewer      the reviewer: an action and its context in, a review out
 script_files  script files as programs of their own

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses
@@ -43,6 +44,7 @@ def command_findings(
             + ([walk.too_much] if walk.too_much else [])
         ),
     )
+    scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
     scene.made = frozenset(_folders(walk, scene))
     scene.follow(walk.overlay.once_resolved)
@@ -51,7 +53,15 @@ def command_findings(
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     defined = [found for path, text in scene.files.items() for found in agent_definitions.written(scene, path, text)]
     whole = [
-        found for found in (*_understood(walk), _new_remote(walk), hidden_text(command), *defined) if found is not None
+        found
+        for found in (
+            *_understood(walk),
+            *origins.findings(scene, walk),
+            _new_remote(walk, scene),
+            hidden_text(command),
+            *defined,
+        )
+        if found is not None
     ]
     return [*(finding for finding, _ in seen), *whole], seen
 
@@ -125,6 +135,10 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
             grounds.of_script(scene, path, text)
         return text
 
+    def before(path: str) -> tuple[Invocation, ...]:
+        origin = origins.brought(scene.past, path)
+        return () if origin is None else (origins.maker(origin),)
+
     walk = Walk(
         cwd=scene.places.cwd,
         variables=_variables(scene),
@@ -133,6 +147,7 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
         text=read,
         written=made,
         folder=lambda path: scene.facts.kind(path) == "directory",
+        before=before if scene.past else None,
     )
     walk.script(command.replace("\0", ""))
     return walk, uses
@@ -147,8 +162,8 @@ def _variables(scene: Scene) -> dict[str, str]:
     }
 
 
-def _new_remote(walk: Walk) -> Finding | None:
-    """Return the finding for a push to a remote that the same script makes or turns to another place."""
+def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
+    """Return the finding for a push to a remote that the agent has made or turned to another place in this run."""
     changed: set[str] = set()
     for one in walk.invocations:
         if one.name != "git":
@@ -156,7 +171,12 @@ def _new_remote(walk: Walk) -> Finding | None:
         words = [str(word) for word in one.args if word[:1] != "-"]
         if words[:2] in (["remote", "add"], ["remote", "set-url"]) and len(words) > 2:
             changed.add(words[2] if words[1] == "add" else "")
-        elif words[:1] == ["push"] and changed:
+        elif words[:1] == ["push"] and changed.union(
+            earlier := set(origins.remotes(scene, one.cwd or scene.places.cwd))
+        ):
+            if not changed and "" not in earlier and not earlier.intersection(words[1:]):
+                continue  # it names another remote, or the usual one, which is as it was
+            changed |= earlier
             # A new repository's first push is to an `origin` that was made just before.
             usual = changed == {"origin"}
             return Finding(

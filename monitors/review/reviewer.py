@@ -110,6 +110,7 @@ class StepReviewer:
             self._launchers,
             environment=context.environment,
             one_turn=one_turn,
+            past=context.origins,
         )
 
     def _weighed(
@@ -144,6 +145,7 @@ class StepReviewer:
             side_effects=tuple(dict.fromkeys(effects))[:MAX_EFFECTS],
             touches=touches,
             grounds=tuple(scene.grounds),
+            origins=tuple(scene.origins) if decided is not Decision.BLOCK else (),
             risk_factors=(
                 *risk.factors,
                 *(Factor(f"rationality: {name}", part) for name, part in sense.parts.items() if part < 0.5),

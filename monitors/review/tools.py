@@ -7,8 +7,9 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from monitors.contract.actions import SHELL_TOOLS
+from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
+from monitors.review.origins import shown
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -94,6 +95,8 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         return
     absolute = scene.places.absolute(path)
     grounds.of_target(scene, absolute)
+    if scene.past and "content" in given:
+        scene.origins.append(Origin(absolute, "own", ""))
     yield writes_path(scene, absolute)
     for name in ("content", "new_string", "new_source"):
         yield from agent_definitions.written(scene, absolute, text(given, name))
@@ -124,6 +127,8 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         return
     absolute = scene.places.absolute(path)
     scene.touch(absolute, "read")
+    if scene.past and shown(scene, absolute):
+        scene.origins.append(Origin(absolute, "own", ""))
     if scene.places.is_own(absolute):
         yield _guard(path)
     what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))

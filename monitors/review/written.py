@@ -51,7 +51,7 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
 
 def _judged(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     places = copy.copy(scene.places)
-    within = replace(scene, places=places, touches={}, grounds=[], files={}, beside=set(), heard=set())
+    within = replace(scene, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
     uses = Uses()
     merge(uses, recipe)
     counts = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)

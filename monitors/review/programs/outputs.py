@@ -240,12 +240,19 @@ _VITAL = re.compile(r"/(?:usr/)?(?:s?bin|lib(?:32|64)?)/|/etc/")
 _DOWNLOADERS = frozenset({"curl", "wget", "aria2c", "http", "https", "xh", "axel", "fetch", "lwp-download"})
 
 
+def _under_own_name(invocation: Invocation) -> bool:
+    """Whether a download is written to a file of the address's own name."""
+    if invocation.name == "curl":
+        return has(invocation, "-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name")
+    return not has(invocation, "-O", "--output-document", "-o", "--out", "--output")
+
+
 def made(invocation: Invocation) -> Iterator[Arg]:
     """Yield the files that the invocation writes by an option, or under the name of what it downloads."""
     if invocation.name in MODELS and invocation.name != "find":
         return
     yield from (word for word in _written(invocation) if word not in ("-", "", "."))
-    if invocation.name in _DOWNLOADERS:
+    if invocation.name in _DOWNLOADERS and _under_own_name(invocation):
         for word in invocation.args:
             if "://" in word or (invocation.name != "curl" and word[:1] != "-" and "/" in word):
                 yield arg(posixpath.basename(word.partition("?")[0].rstrip("/")) or "index.html", known=word.known)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from monitors.contract.actions import Ground, Touch
+from monitors.contract.actions import Ground, Origin, Touch
 from monitors.review.rules.rules import RuleBook
 from monitors.review.scene.lookups import FileLookups, WithLinks
 from monitors.review.scene.places import ActionPlaces
@@ -39,6 +39,10 @@ class Scene:
     """The identities of commands whose output a program reads that ends by itself, and ends them with it."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that a shell of the agent would expand."""
+    past: Mapping[str, Origin] = field(default_factory=dict)
+    """Files and remotes that earlier calls of the run have brought, by path."""
+    origins: list[Origin] = field(default_factory=list)
+    """Files and remotes that this call leaves behind."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
 

@@ -29,9 +29,16 @@ class Overlay:
     Args:
         disk: The text of a file that stands on the disk; None if it is none or not known.
         folder: Whether a directory stands there on the disk.
+        before: The commands of earlier calls whose output is in a file; None if nothing is known of any.
     """
 
-    def __init__(self, disk: Callable[[str], str | None], folder: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        disk: Callable[[str], str | None],
+        folder: Callable[[str], bool],
+        before: Callable[[str], Sources] | None = None,
+    ) -> None:
+        self._before = before
         self._disk = disk
         self._folder = folder
         self._removed: set[str] = set()
@@ -45,7 +52,7 @@ class Overlay:
 
     def __bool__(self) -> bool:
         """Whether the action changed any file, as far as is known."""
-        return bool(self._files or self._links or self._copies or self._unpacked)
+        return bool(self._files or self._links or self._copies or self._unpacked or self._before)
 
     def write(self, path: str, text: str | None, sources: Sources, *, appends: bool = False) -> None:
         """Note that a file is written, or appended to."""
@@ -134,7 +141,7 @@ class Overlay:
         known = self._files.get(path)
         if known is None and path in self._copies:
             text = self._disk(self._copies[path])
-            known = None if text is None else (text, ())
+            known = None if text is None else (text, self._before(self._copies[path]) if self._before else ())
         return known
 
     def text(self, path: str) -> str | None:
@@ -151,7 +158,21 @@ class Overlay:
             for part in reversed(list(self._parts(path))):
                 if part in self._unpacked:
                     return self._unpacked[part]
-        return ()
+        if self._before is None:
+            return ()
+        path = self.resolved(path)
+        return self._before(self._copies.get(path, path))
+
+    def written(self) -> Iterator[tuple[str, Sources]]:
+        """Yield the files and directories that the action writes or takes away, with the commands behind them."""
+        for path, (_, sources) in self._files.items():
+            yield path, sources
+        for path in self._copies:
+            yield path, self.sources(path)
+        for path, sources in self._unpacked.items():
+            yield f"{path}/", sources
+        for path in self._removed:
+            yield path, ()
 
     def texts(self) -> Mapping[str, str]:
         """The files that the action writes with known text."""

@@ -69,6 +69,7 @@ class Walk:
         text: Callable[[str], str | None] | None = None,
         written: Written | None = None,
         folder: Callable[[str], bool] | None = None,
+        before: Callable[[str], tuple[Invocation, ...]] | None = None,
     ) -> None:
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
@@ -78,7 +79,7 @@ class Walk:
         """Parts that were not understood, as phrases."""
         self.too_much = ""
         """The cap that was passed, if one was."""
-        self.overlay = Overlay(text or (lambda _path: None), folder or (lambda _path: False))
+        self.overlay = Overlay(text or (lambda _path: None), folder or (lambda _path: False), before)
         """Files as the script leaves them."""
         self.bomb = ""
         """The function that starts itself twice, if one does."""

@@ -280,6 +280,7 @@ class Decider:
             history=memory.calls.steps,
             home=self._settings.home,
             protected=self._settings.protected,
+            origins=memory.origins.known,
             captured=memory.captures.captured,
             active_issues=tuple(sorted({type_ for type_, _ in memory.issues.open})),
         )

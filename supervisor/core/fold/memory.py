@@ -24,6 +24,7 @@ from monitors.contract.observations import (
     TurnEnded,
     UsageSeen,
 )
+from monitors.contract.origins import Origins
 from monitors.contract.tasks import Task
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
@@ -144,6 +145,7 @@ class Memory:
         self.outbox = Outbox()
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
+        self.origins = Origins()
         self.predicted = PredictedChanges(submitted.workspace, own=bool(submitted.branch))
         self.turns = Turns()
         self.calls = History()
@@ -430,6 +432,7 @@ class Memory:
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once
         self.allowances.reviewed(event.review)
+        self.origins.remember(event.review)
         self.predicted.reviewed(event, beside=bool(self.turns.background or self.turns.commands))
         self.calls.reviewed(event)
         self.summary.count_review(event.review)

@@ -105,6 +105,7 @@ class Rerun:
             history=memory.calls.steps,
             home=(places.home if places else "") or home_of(memory.submitted.workspace),
             protected=places.protected if places else (),
+            origins=memory.origins.known,
             active_issues=tuple(sorted({type_ for type_, _ in memory.issues.open})),
         )
 

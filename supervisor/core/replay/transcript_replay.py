@@ -14,6 +14,7 @@ from typing import Any
 from monitors.contract.actions import Action, PastCall, Review, ReviewContext, Reviewer
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation, ToolReturned
+from monitors.contract.origins import Origins
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Decision, Severity
 from monitors.guarded import Watchers
@@ -169,6 +170,7 @@ class _Session:
         self._observer = Observer()
         self._waiting: dict[str, Action] = {}
         self._history: deque[PastCall] = deque(maxlen=HISTORY)
+        self._origins = Origins()
         self._task: Task | None = None
         self._has_gate = False
         self._cwd = self._workspace = ""
@@ -231,8 +233,10 @@ class _Session:
         review = _UNREVIEWED
         self.result.lacks = (PLACES,)
         if self._reviewer is not None:
-            context = ReviewContext(self._task, tuple(self._history), home=home_of(self._workspace))
+            home, known = home_of(self._workspace), self._origins.known
+            context = ReviewContext(self._task, tuple(self._history), home=home, origins=known)
             review = gate.review(self._reviewer, action, context)
+            self._origins.remember(review)
         self.result.reviewed(seq, review)
         if self._has_gate or review.decision is not Decision.BLOCK:
             self._show(self._observer.reviewed(action, review, seq, self._mono), seq)

@@ -1,0 +1,139 @@
+"""Origins of files over the calls of a run: what an earlier call has downloaded or decoded is known when it is run.
+
+A review says what its call leaves behind; the fold over a run's reviews keeps it, and gives it to later reviews. What
+the agent has read since, or written itself, is no longer of another's making.
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from monitors.contract.actions import Origin
+from monitors.contract.origins import below
+from monitors.review.checks.shells import DECODERS, DOWNLOADS
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.scene import Scene
+from monitors.review.script_files import as_program
+from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.walk import Walk
+
+MAX_LEFT = 30
+"""Most origins that one review names; further files are named by their directory."""
+MAX_BY = 200
+"""Longest text of a command that brought a file, in characters."""
+_READERS = frozenset({"cat", "less", "more", "head", "tail", "bat", "nl", "sed", "awk", "view", "xxd", "od", "strings"})
+_BROUGHT = ("downloaded", "decoded")
+
+
+def brought(known: Mapping[str, Origin], path: str) -> Origin | None:
+    """Return the origin of a file that an earlier call downloaded or decoded; None if there is none."""
+    if not known:
+        return None
+    found, folder = known.get(path), path
+    while found is None and folder not in ("", "/"):
+        folder = posixpath.dirname(folder)
+        found = known.get(folder.rstrip("/") + "/")
+    return found if found is not None and found.how in _BROUGHT else None
+
+
+def maker(origin: Origin) -> Invocation:
+    """Return a command that stands for the one of an earlier call."""
+    name = "curl" if origin.how == "downloaded" else "base64"
+    return Invocation(arg(name), [arg(f"in an earlier call: {origin.by}")])
+
+
+# ── what a call leaves ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
+    """Yield the origins of what a script leaves behind, and those that do not count any more."""
+    if walk.overlay or scene.past:
+        yield from _files(scene, walk)
+    for one in walk.invocations:
+        if one.name == "git":
+            yield from _remotes(scene, one)
+        elif scene.past and one.name in _READERS:
+            yield from (_own(path) for word in one.args if (path := _read(scene, one, word)))
+
+
+def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
+    made: list[Origin] = []
+    for path, sources in walk.overlay.written():
+        origin = _origin(path, sources)
+        if origin is not None:
+            made.append(origin)
+        elif any(below(known, path) for known in scene.past):
+            yield _own(path)
+    if len(made) > MAX_LEFT:
+        folders = {posixpath.dirname(one.path.rstrip("/")).rstrip("/") + "/": one for one in made}
+        made = [Origin(folder, one.how, one.by) for folder, one in folders.items()][:MAX_LEFT]
+    yield from made
+
+
+def _origin(path: str, sources: tuple[Invocation, ...]) -> Origin | None:
+    if path.startswith("/dev/"):
+        return None
+    for names, how in ((DOWNLOADS, _BROUGHT[0]), (DECODERS, _BROUGHT[1])):
+        found = next((one for one in sources if one.name in names), None)
+        if found is not None:
+            return Origin(path, "downloaded" if how == _BROUGHT[0] else "decoded", found.text()[:MAX_BY])
+    return None
+
+
+def _own(path: str) -> Origin:
+    return Origin(path, "own", "")
+
+
+def _read(scene: Scene, invocation: Invocation, word: Arg) -> str:
+    """The path of a brought file whose text the command shows to the agent; empty if it is none."""
+    if word[:1] == "-" or not word.known:
+        return ""
+    return shown(scene, scene.path(word, invocation))
+
+
+def shown(scene: Scene, path: str) -> str:
+    """The path, if it is a text that an earlier call brought; empty for programs, which have no text to show."""
+    if brought(scene.past, path) is None:
+        return ""
+    text = scene.facts.text(path, 1000)
+    return path if text is not None and "\0" not in text else ""
+
+
+def _remotes(scene: Scene, invocation: Invocation) -> Iterator[Origin]:
+    words = [str(word) for word in invocation.args if word[:1] != "-"]
+    if words[:2] in (["remote", "add"], ["remote", "set-url"]) and len(words) > 2:
+        yield Origin(
+            f"{invocation.cwd or scene.places.cwd}#{words[2]}", "remote", f"{words[1]} {invocation.text()}"[:MAX_BY]
+        )
+
+
+def remotes(scene: Scene, folder: str) -> Iterator[str]:
+    """Yield the names of remotes that earlier calls added in this directory; an empty one for one that they turned."""
+    for path, origin in scene.past.items():
+        if origin.how == "remote" and path.startswith(f"{folder}#"):
+            yield path.partition("#")[2] if origin.by[:3] == "add" else ""
+
+
+# ── what a call runs ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
+    """Yield a finding for each file that the script runs, if an earlier call brought it and it is unread."""
+    if not scene.past:
+        return
+    for one in walk.invocations:
+        program = as_program(one) or one
+        if "/" not in program.program and program is one:
+            continue
+        path = walk.overlay.resolved(scene.path(program.program, one))
+        origin = brought(scene.past, path)
+        if origin is None or walk.overlay.made(path) is not None:
+            continue
+        yield Finding(
+            "shell.run-brought",
+            levels.CARE if shown(scene, path) else levels.HARM,
+            f"runs {scene.places.shown(path)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
+            "Read it first, then run it.",
+            effect=effect("code_execution", f"runs what an earlier call has {origin.how}", target=path),
+            elevated=one.elevated,
+        )
