@@ -17,6 +17,8 @@ STARTERS = {
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/processes/shim_client.py": "shims",
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
+    "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",
+    "supervisor/runtime/attached/relay_client.py": "the relay: this program itself",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
     "supervisor/cli/commands/work/exec_claude.py": "the CLI, whose process it becomes",

@@ -44,6 +44,11 @@ class StatePaths:
         return self.runtime / "hooks.sock"
 
     @property
+    def attached(self) -> Path:
+        """The texts of settings files from before hooks came there, and the settings of the relay."""
+        return self.state / "attached"
+
+    @property
     def journal(self) -> Path:
         """The directory of the journal's segments."""
         return self.state / "journal"

@@ -14,6 +14,7 @@ from monitors.contract.errors import ChaperonError
 from supervisor.panel import peers
 from supervisor.panel.link import PanelLink
 from supervisor.runtime.api.server import GOODBYE_SECONDS, Server
+from supervisor.runtime.shim.socket_owner import SocketAddress
 
 BACKLOG = 64
 """Connections that may wait: a browser opens six at most (HTTP/1.1), and forty of its kind are no person's."""
@@ -81,7 +82,7 @@ async def serve(app: ASGIApp, listening: socket.socket, link: PanelLink, told: C
         with anyio.CancelScope(shield=True):  # it ends by being told to, so that it can say goodbye
             await server.serve(sockets=[])  # connections come from elsewhere
 
-    async def admit(connection: socket.socket, client: peers.SocketAddress) -> None:
+    async def admit(connection: socket.socket, client: SocketAddress) -> None:
         try:
             why = await _refusal(connection, client, link)
             if why:
@@ -112,7 +113,7 @@ async def serve(app: ASGIApp, listening: socket.socket, link: PanelLink, told: C
             server.should_exit = True
 
 
-async def _refusal(connection: socket.socket, client: peers.SocketAddress, link: PanelLink) -> str:
+async def _refusal(connection: socket.socket, client: SocketAddress, link: PanelLink) -> str:
     """Return why a connection is refused; empty if it is not."""
     known: Collection[int] = ()
     try:

@@ -304,6 +304,24 @@ def watches(around: DoctorContext) -> DoctorFinding:
     )
 
 
+def attached(around: DoctorContext) -> DoctorFinding:
+    """How the settings files that hooks were put into reach the daemon, and what a call meets while it is away."""
+    from supervisor.runtime.attached.attachments import Attachments
+    from supervisor.runtime.attached.hook_entries import ways_in
+    from supervisor.runtime.attached.relay_client import process_of
+
+    folder = places(around.environ, around.uid).attached
+    files = Attachments(folder).files()
+    if not files:
+        return DoctorFinding("attached", True, "no settings file of yours (chaperon attach)")
+    ways = {path: ways_in(path) for path in files}
+    lines = [f"{path}: {way or 'its hooks are gone'}" for path, way in ways.items()]
+    if any("by HTTP" in way for way in ways.values()) and not process_of(folder):
+        lines.append("the relay of hooks does not run, so the CLI blocks each call")
+        return DoctorFinding("attached", None, "\n".join(lines), "Start the daemon: chaperon serve.")
+    return DoctorFinding("attached", all(ways.values()) or None, "\n".join(lines))
+
+
 def systemd(around: DoctorContext) -> DoctorFinding:
     """Whether a user service would start, and live on after the logout."""
     path = shutil.which("systemctl", path=around.environ.get("PATH", os.defpath))
@@ -347,6 +365,7 @@ CHECKS: Mapping[str, Check] = {
     "state": state_directory,
     "daemon": daemon,
     "watches": watches,
+    "attached": attached,
     "systemd": systemd,
 }
 """All checks, in the order in which they are shown."""

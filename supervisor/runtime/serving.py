@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from monitors.contract.actions import ReviewContext
 from supervisor.config.model import Config
+from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from supervisor.runtime.api.turnstile import Turnstile
+    from supervisor.runtime.attached.door import HookRoute
     from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.parts import Setup
 
@@ -66,13 +68,25 @@ async def serve(
         tasks.start_soon(reader.run, name="reader")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
-        door = HookRoute(daemon.attaching, daemon.launched_cli)
+        door = HookRoute(daemon.attaching, daemon.launched_cli, daemon.whose)
+        tasks.start_soon(_keep_relay, door, setup.places, daemon.fault, name="relay of hooks")
         nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
         tasks.start_soon(
             serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
         )
         daemon.answering.set()
         await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
+
+
+async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[..., object]) -> None:
+    """Keep the relay there, from the start on if something is attached, and else once a hook came by it."""
+    from supervisor.runtime.attached.relay_settings import NAME
+
+    if not await anyio.to_thread.run_sync((places.attached / NAME).exists):
+        await door.relay_seen.wait()
+    from supervisor.runtime.attached.relay_client import keep
+
+    await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
 
 
 def take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:

@@ -1,12 +1,16 @@
 """Agents whose CLI others started: it comes by its hooks, and is watched over like every other.
 
-attaching      the agent that a hook is of, made for a CLI that is new, found again after a restart
-attachments    settings files that hooks were put into, with their text from before
-cli_process    the CLI's process: found above a hook, watched, held, ended
-door           the socket of hooks: who may speak there, and its one route
-hook           the program that the CLI starts for a hook; it imports the standard library alone
-link           the stand-in for a shim: lines and commands on one side, hooks on the other
-settings_text  hooks put into the text of a settings file, and taken out of it again
-transcript     the session file, followed as it grows
-translation    payloads of hooks as lines of the CLI, and lines to the CLI as answers of hooks
+attaching       the agent that a hook is of, made for a CLI that is new, found again after a restart
+attachments     settings files that hooks were put into, with their text from before
+cli_process     the CLI's process: found above a hook, watched, held, ended
+door            the socket of hooks: who may speak there, and its one route
+hook            the program that the CLI starts for a hook; it imports the standard library alone
+hook_entries    the hooks of a settings file: which events, and how each reaches the daemon
+link            the stand-in for a shim: lines and commands on one side, hooks on the other
+relay           the process that listens for hooks on loopback, and outlives the daemon
+relay_client    the start of the relay, and the daemon's care that it is there
+relay_settings  the relay's port, the key of its tokens, and where the daemon's socket is
+settings_text   hooks put into the text of a settings file, and taken out of it again
+transcript      the session file, followed as it grows
+translation     payloads of hooks as lines of the CLI, and lines to the CLI as answers of hooks
 """

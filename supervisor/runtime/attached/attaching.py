@@ -94,6 +94,10 @@ class Attaching:
         ticks = attached.cli_start_ticks if attached.boot_id == self._parts.boot_id() else 0
         return self._link(session.summary.agent, CliProcess(attached.cli_pid, ticks), session.offset)
 
+    def knows(self, process: CliProcess) -> bool:
+        """Whether an agent's CLI is this process."""
+        return process in self._links
+
     async def agent_of(
         self, process: CliProcess, payload: Mapping[str, Any], about: Mapping[str, str]
     ) -> HookLink | None:

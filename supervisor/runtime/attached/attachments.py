@@ -6,9 +6,7 @@ hooks are taken out of it.
 """
 
 import os
-import shlex
 import stat
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,32 +19,15 @@ from typing import Any, Literal
 import orjson
 
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.protocol.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import settings_text
-from supervisor.runtime.attached.hook import CALL_SECONDS
-from supervisor.runtime.attached.translation import GATE
 
 Scope = Literal["user", "project", "local"]
-WhenAway = Literal["ask", "block", "allow"]
-
-EVENTS = (
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "PreCompact",
-    "ConfigChange",
-    "SessionEnd",
-)
-"""The hooks that are registered: those that the core looks at. Each costs the start of a program when it fires."""
-
 MAX_BYTES = 4 * 1024 * 1024
 """Longest settings file that is edited; those of people have some kilobytes."""
 
-PROGRAM = Path(__file__).with_name("hook.py")
+
+PRIVATE = 0o600
+"""Permissions of a file that this user alone can read: a settings file that is new, or holds a token."""
 
 
 class AttachError(ChaperonError):
@@ -62,6 +43,8 @@ class SettingsChange:
     """Its bytes; None if there is no file."""
     after: bytes | None
     """Its bytes to be; None: the file goes."""
+    mode: int | None = None
+    """Its permissions to be; None: as they are, and for a file that is new, this user's alone."""
 
     @property
     def difference(self) -> str:
@@ -93,33 +76,6 @@ def place_of(scope: Scope, directory: Path, environ: Mapping[str, str]) -> Path:
     return directory / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
 
 
-def handlers(socket: Path, when_away: WhenAway, wait: float = CALL_SECONDS) -> dict[str, dict[str, Any]]:
-    """The entries of a settings file, by hook.
-
-    Args:
-        socket: The daemon's socket of hooks.
-        when_away: The answer to a call while no daemon is there.
-        wait: How long a daemon is waited for before that, in seconds.
-    """
-    return {event: {"hooks": [_handler(socket, when_away, wait, event)]} for event in EVENTS}
-
-
-def _handler(socket: Path, when_away: WhenAway, wait: float, event: str) -> dict[str, Any]:
-    words = [sys.executable, "-I", "-S", str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
-    command = " ".join(map(shlex.quote, words))
-    if event != GATE:
-        return {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
-    if when_away == "allow":
-        return {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
-    # Exit code 2 alone blocks: a program that is missing or was killed must not let the call run (measured, 2.1.329).
-    return {
-        "type": "command",
-        "command": f"{command} || exit 2",
-        "timeout": HOOK_TIMEOUT_SECONDS,
-        "onFailure": "block",
-    }
-
-
 class Attachments:
     """The settings files with hooks of ours, and what stood there before.
 
@@ -147,7 +103,7 @@ class Attachments:
         with _named(path):
             before = _read(path)
             after = settings_text.with_hooks(_text(before), entries).encode()
-        return SettingsChange(path, before, after)
+        return SettingsChange(path, before, after, PRIVATE if settings_text.holds_token(after.decode()) else None)
 
     def detaching(self, path: Path) -> SettingsChange:
         """Return the change by which the hooks go out of a file; as it was before, if it was not edited since.
@@ -162,8 +118,9 @@ class Attachments:
             kept = self._kept(path)
             if kept is not None and kept["after"] == _digest(before):
                 original = kept["before"]
-                return SettingsChange(path, before, None if original is None else original.encode())
-            return SettingsChange(path, before, settings_text.without_hooks(_text(before)).encode())
+                return SettingsChange(path, before, None if original is None else original.encode(), kept.get("mode"))
+            mode = kept.get("mode") if kept is not None else None
+            return SettingsChange(path, before, settings_text.without_hooks(_text(before)).encode(), mode)
 
     def carry_out(self, change: SettingsChange) -> None:
         """Change the file. What stood there is kept first.
@@ -171,7 +128,7 @@ class Attachments:
         Raises:
             AttachError: It was changed by another program meanwhile, or cannot be written; it is as it was.
         """
-        attaches = change.after is not None and settings_text.MARK.encode() in change.after
+        attaches = change.after is not None and bool(settings_text.hooks_in(_text(change.after)))
         with _named(change.path):
             if _read(change.path) != change.before:
                 raise AttachError(
@@ -186,6 +143,17 @@ class Attachments:
             if not attaches:
                 self._note(change.path).unlink(missing_ok=True)
 
+    def files(self) -> list[Path]:
+        """The settings files with hooks of ours, as far as they were put there from this state directory."""
+        found = []
+        for note in sorted(self._folder.glob("*.json")):
+            try:
+                path = Path(str(orjson.loads(note.read_bytes())["path"]))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            found.append(path)
+        return found
+
     def _keep(self, change: SettingsChange) -> None:
         """Keep what was in the file before hooks were first put there."""
         kept = self._kept(change.path)
@@ -198,7 +166,10 @@ class Attachments:
             not again and has_hooks and change.before is not None
         ):  # edited since: what stood there is what is left without hooks
             original = settings_text.without_hooks(_text(change.before))
-        note = {"path": str(change.path), "before": original, "after": _digest(change.after or b"")}
+        mode = stat.S_IMODE(change.path.stat().st_mode) if change.before is not None else None
+        if has_hooks and kept is not None:
+            mode = kept.get("mode", mode)
+        note = {"path": str(change.path), "before": original, "after": _digest(change.after or b""), "mode": mode}
         new = self._note(change.path).with_suffix(".new")
         try:
             with new.open("wb") as file:
@@ -283,7 +254,8 @@ def _write(change: SettingsChange) -> None:
         path.unlink()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    mode = stat.S_IMODE(path.stat().st_mode) if change.before is not None else 0o600
+    mode = stat.S_IMODE(path.stat().st_mode) if change.before is not None else PRIVATE
+    mode = mode if change.mode is None else change.mode
     new = path.with_name(f".{path.name}.chaperon-{os.getpid()}")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:

@@ -15,9 +15,6 @@ import anyio.to_thread
 
 from supervisor.runtime.shim import marks, process_tree
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "ksh"})
-"""The programs between a CLI and its hook: it starts commands by `/bin/sh -c` (measured, 2.1.329)."""
-
 GRACE_SECONDS = 2.0
 """Time in which a CLI that is asked to end gives its terminal back and writes its session file; it takes 0.1 s."""
 
@@ -37,14 +34,9 @@ class CliProcess:
         Args:
             lineage: The process that connected, and all above it.
         """
-        for pid in lineage[1:]:
-            name = process_tree.name(pid)
-            if pid <= 1 or not name:
-                return None
-            if name not in SHELLS:
-                ticks = process_tree.start_ticks(pid)
-                return cls(pid, ticks) if ticks else None
-        return None
+        pid = process_tree.program_above(lineage)
+        ticks = process_tree.start_ticks(pid) if pid else 0
+        return cls(pid, ticks) if ticks else None
 
     def is_running(self) -> bool:
         """Whether it still runs. Blocks for some microseconds, as all here that is no coroutine."""

@@ -2,17 +2,19 @@
 
 It is apart from the socket of commands, so that nothing that comes by it can steer, approve or read: there is no such
 route. An agent's processes may connect, since their CLI's hooks are among them. Which agent a hook speaks for is found
-from the kernel's word alone: the CLI above the process that connected.
+from the kernel's word alone: the CLI above the process that connected, or, of hooks by HTTP, the process that the relay
+names. The relay is believed since it is no agent's process; an agent's is told so.
 """
 
 import os
 import re
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import orjson
 from starlette.types import Message, Receive, Scope, Send
 
@@ -21,19 +23,17 @@ from supervisor.protocol.messages import decode
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.cli_process import CliProcess
 from supervisor.runtime.attached.hook import CONTEXT
+from supervisor.runtime.attached.relay_settings import MOST_BYTES, PROCESS
 from supervisor.runtime.log import log
-from supervisor.runtime.shim import marks
+from supervisor.runtime.shim import marks, process_tree
 from supervisor.runtime.shim.credentials import Peer, lineage_of
 from supervisor.runtime.socket.admission import Arrival, House, RefusedPeer, user_name
-
-MOST_BYTES = 24 * 1024 * 1024
-"""Longest body of a hook. With what is put around it, it stays below the longest line that is kept whole, 32 MiB."""
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 ROUTE = "/v1/hooks"
 
-Owner = Callable[[tuple[int, ...], int], int | None]
+Owner = Callable[[Collection[int], int], int | None]
 """Returns the pid of the launched CLI that a process belongs to, by lineage and mark; None if there is none."""
 
 
@@ -43,6 +43,8 @@ class HookArrival(Arrival):
 
     cli: CliProcess | None = None
     """The CLI; None if none is above it."""
+    marked: bool = False
+    """Whether it carries an agent's mark, of this daemon or another."""
 
 
 class HookHouse(House):
@@ -55,7 +57,8 @@ class HookHouse(House):
         lineage = lineage_of(connection)
         if lineage is None:
             return RefusedPeer("unknown", f"process {peer.pid}, which connected, has ended", peer)
-        return HookArrival(connection, peer, user_name(peer.uid), tuple(lineage), mark, CliProcess.above(lineage))
+        cli, marked = CliProcess.above(lineage), marks.is_marked(peer.pid)
+        return HookArrival(connection, peer, user_name(peer.uid), tuple(lineage), mark, cli, marked)
 
 
 class HookRoute:
@@ -64,11 +67,15 @@ class HookRoute:
     Args:
         attaching: The agents.
         launched: Says which launched CLI a process belongs to: its gate is its own, and this one adds nothing.
+        whose: Says whose agent's a process is, empty for none.
     """
 
-    def __init__(self, attaching: Attaching, launched: Owner) -> None:
+    def __init__(self, attaching: Attaching, launched: Owner, whose: Callable[[Collection[int], int], str]) -> None:
         self._attaching = attaching
         self._launched = launched
+        self._whose = whose
+        self.relay_seen = anyio.Event()
+        """Set once a hook came by the relay."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -102,14 +109,31 @@ class HookRoute:
         payload, id_ = decode(body), headers.get("chaperon-request", "")
         if payload is None or not REQUEST_ID.fullmatch(id_):
             raise ChaperonError("The hook is no JSON object, or has no id in the header chaperon-request.")
-        process = arrival.cli
-        if process is None:
-            raise ChaperonError(f"No CLI is above process {arrival.peer.pid}, which brings the hook.")
-        if self._launched(arrival.lineage, arrival.mark) == process.pid:
+        process, lineage, mark = await self._speaker(headers.get(PROCESS, ""), arrival)
+        if self._launched(lineage, mark) == process.pid:
             return {}
         about = {name: headers.get(f"x-{name.lower().replace('_', '-')}", "") for name in CONTEXT}
         link = await self._attaching.agent_of(process, payload, about)
         return {} if link is None else await link.ask(payload, f"{process.pid}-{id_}")
+
+    async def _speaker(self, named: str, arrival: HookArrival) -> tuple[CliProcess, Collection[int], int]:
+        """Return the CLI that a hook is of, with its lineage and mark."""
+        if not named:
+            if arrival.cli is None:
+                raise ChaperonError(f"No CLI is above process {arrival.peer.pid}, which brings the hook.")
+            return arrival.cli, arrival.lineage, arrival.mark
+        if arrival.marked or self._whose(arrival.lineage, arrival.mark):
+            raise ChaperonError(f"Process {arrival.peer.pid} is an agent's, and may not speak for process {named}.")
+        self.relay_seen.set()
+        process = CliProcess(*map(int, named.split()[:2]))
+        if self._attaching.knows(process):
+            return process, (process.pid,), 0
+        return process, *await anyio.to_thread.run_sync(_lineage_and_mark, process.pid)
+
+
+def _lineage_and_mark(pid: int) -> tuple[Collection[int], int]:
+    """Blocks for less than 1 ms."""
+    return process_tree.lineage(pid) or (pid,), marks.mark_of(pid) or 0
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -7,8 +7,8 @@ blocked (measured, 2.1.329); every other failure would let it run.
 Standard library only, and as little of it as can be: this starts with each tool call.
 """
 
+import _socket as socket
 import os
-import socket
 import sys
 import time
 
@@ -21,6 +21,13 @@ OTHERS_SECONDS = 3.0
 
 POLL_SECONDS = 0.05
 """Pause between two attempts."""
+
+ALL_SECONDS = 86_400 - 60.0
+"""How long a call waits in all: less than the CLI waits for its hook, since older ones let a call run then."""
+
+MOST_BREAKS = 100
+"""How often a daemon may go away over one call, and the time begins anew. One that each time fails at this very call is
+not asked for ever; one that is updated each minute for an hour is."""
 
 GATE = "PreToolUse"
 
@@ -38,7 +45,16 @@ LAUNCHED = "CHAPERON_AGENT_NONCE"
 
 
 class AwayError(Exception):
-    """The daemon cannot be reached, or went away before it answered."""
+    """The daemon cannot be reached, or went away before it answered.
+
+    Args:
+        why: What was met.
+        reached: Whether it was there.
+    """
+
+    def __init__(self, why: str, reached: bool = False) -> None:
+        super().__init__(why)
+        self.reached = reached
 
 
 class HookRefusedError(Exception):
@@ -50,14 +66,18 @@ def main(path: str, when_away: str, seconds: float, event: str) -> int:
     body = sys.stdin.buffer.read()
     id_ = f"h{os.getpid()}-{time.time_ns():x}"
     seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
-    deadline = time.monotonic() + seconds  # noqa: TID251 - no packages here
+    begun = time.monotonic()  # noqa: TID251 - no packages here
+    until, breaks = begun + seconds, 0
     while True:
         try:
             answer = ask(path, body, id_)
         except AwayError as error:
+            now = time.monotonic()  # noqa: TID251
             if LAUNCHED in os.environ:
                 return 0
-            if time.monotonic() > deadline:  # noqa: TID251
+            if error.reached and breaks < MOST_BREAKS:
+                breaks, until = breaks + 1, now + seconds
+            if now > min(until, begun + ALL_SECONDS):
                 return away(event, when_away, f"{seconds:g} s ({error})")
             time.sleep(POLL_SECONDS)
             continue
@@ -80,23 +100,27 @@ def ask(path: str, body: bytes, id_: str) -> bytes:
         f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\nconnection: close\r\ncontent-type: application/json\r\n"
         f"chaperon-request: {id_}\r\n{about}content-length: {len(body)}\r\n\r\n"
     )
-    answer = bytearray()
+    answer, reached = bytearray(), False
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(path)
-            send(connection, head.encode() + body)
-            while part := connection.recv(65536):
-                answer += part
+        connection.settimeout(ALL_SECONDS)
+        connection.connect(path)
+        reached = True
+        send(connection, head.encode() + body)
+        while part := connection.recv(65536):
+            answer += part
     except OSError as error:
-        raise AwayError(str(error)) from None
+        raise AwayError(str(error), reached) from None
+    finally:
+        connection.close()
     top, found, rest = bytes(answer).partition(b"\r\n\r\n")
     status = top[9:12]
     if not found or status[:1] == b"5":
-        raise AwayError(f"its answer ended early, or was {status.decode(errors='replace') or 'empty'}")
+        raise AwayError(f"its answer ended early, or was {status.decode(errors='replace') or 'empty'}", reached)
     if status != b"200":
         raise HookRefusedError(rest.decode(errors="replace")[:500])
     if f"content-length: {len(rest)}".encode() not in top.lower():
-        raise AwayError("its answer was cut")
+        raise AwayError("its answer was cut", reached)
     return rest
 
 
@@ -120,10 +144,14 @@ def away(event: str, when_away: str, why: str) -> int:
         return 0
     if when_away == "allow":
         return 0
-    return blocked(
-        event,
+    return blocked(event, away_text(why))
+
+
+def away_text(why: str) -> str:
+    """Say that no daemon was there, and what a person can do."""
+    return (
         f"The daemon of chaperon was away for {why}, so nobody reviewed this call and it was not run. "
-        "A person can start it (chaperon serve), or take this directory from its watch (chaperon detach).",
+        "A person can start it (chaperon serve), or take this directory from its watch (chaperon detach)."
     )
 
 

@@ -13,8 +13,11 @@ from monitors.contract.errors import UsageError
 
 SPACE = " \t\r\n"
 
-MARK = "supervisor/runtime/attached/hook.py"
+MARK = "supervisor/runtime/attached/hook."
 """The part of a command by which a hook is known as ours."""
+
+HTTP_MARK = "/chaperon-hooks/"
+"""The same of a hook's address."""
 
 Handlers = Mapping[str, Mapping[str, Any]]
 """For each hook's name, the entry that is put into the settings."""
@@ -82,6 +85,11 @@ def hooks_in(text: str) -> tuple[str, ...]:
     return tuple(event for event, _, _ in _entries(text))
 
 
+def holds_token(text: str) -> bool:
+    """Whether a hook of ours in the text goes by HTTP, with a token beside it."""
+    return any(HTTP_MARK in text[entry.value : entry.end] for _, _, entry in _entries(text))
+
+
 def _ours(text: str) -> tuple[int, int] | None:
     """Return the place of the first hook of ours, or of the largest thing that holds nothing but it; None for none."""
     for _, holders, entry in _entries(text):
@@ -104,7 +112,7 @@ def _entries(text: str) -> Iterator[tuple[str, tuple[_Holder, ...], _Member]]:
             continue
         entries = _holder(text, event.value, "[", event.key)
         for entry in entries.members:
-            if MARK in text[entry.value : entry.end]:
+            if any(mark in text[entry.value : entry.end] for mark in (MARK, HTTP_MARK)):
                 yield event.key, (entries, by_event, root), entry
 
 

@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 FREEZE_SECONDS = 1.0
@@ -33,6 +33,9 @@ LONGEST_LINEAGE = 1_000
 
 GONE_ERRORS = frozenset({errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.EACCES, errno.EPERM, errno.EINVAL})
 """`/proc` says the first two of a process, a removed cgroup ENODEV; EINVAL is the environment of a zombie."""
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "ksh"})
+"""The programs between a CLI and its hook: it starts commands by `/bin/sh -c` (measured, 2.1.329)."""
 
 GONE = frozenset("ZX")
 STILL = frozenset("TtZX")
@@ -181,6 +184,17 @@ def lineage(pid: int) -> list[int] | None:
                 return line
             line.append(above)
     return None
+
+
+def program_above(line: Sequence[int]) -> int:
+    """Return the first process above that of a lineage which is no shell; 0 if there is none."""
+    for pid in line[1:]:
+        found = name(pid)
+        if pid <= 1 or not found:
+            return 0
+        if found not in SHELLS:
+            return pid
+    return 0
 
 
 def send(pid: int, number: int) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from supervisor.panel import peers
-from supervisor.panel.peers import SocketAddress
+from supervisor.runtime.shim.socket_owner import SocketAddress
 
 CONNECT = """
 import ctypes, socket, sys

@@ -2,19 +2,21 @@
 
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from monitors.contract.errors import ChaperonError
+from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common, terminal
 from supervisor.cli.client import NoDaemonError
 from supervisor.cli.words import clean
 from supervisor.runtime.attached.hook import CALL_SECONDS
 
 if TYPE_CHECKING:
-    from supervisor.runtime.attached.attachments import Attachments, Scope, SettingsChange, WhenAway
+    from supervisor.runtime.attached.attachments import Attachments, Scope, SettingsChange
+    from supervisor.runtime.attached.hook_entries import RelayUse, Way, WhenAway
 
 _SCOPES = (
     click.option("--local", "scope", flag_value="local", help="Yours, in this project: `.claude/settings.local.json`."),
@@ -47,14 +49,26 @@ def when_away_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+way_option = click.option(
+    "--by",
+    "way",
+    type=click.Choice(["auto", "http", "command"]),
+    default="auto",
+    show_default=True,
+    help="How hooks come: by HTTP on loopback, or by a program that the CLI starts each time, as older CLIs need.",
+)
+"""The option that says how hooks come."""
+
+
 @click.command()
 @_SCOPES[0]
 @_SCOPES[1]
 @_SCOPES[2]
 @when_away_options
+@way_option
 @_PRINT
 @common.json_option
-def attach(scope: str | None, when_away: str, wait: float, only_print: bool, as_json: bool) -> None:
+def attach(scope: str | None, when_away: str, wait: float, way: str, only_print: bool, as_json: bool) -> None:
     """Put every Claude that you start here under the daemon's watch.
 
     Hooks are put into a settings file of the CLI: into your own of this project if no other is named. Sessions that
@@ -63,13 +77,19 @@ def attach(scope: str | None, when_away: str, wait: float, only_print: bool, as_
     """
 
     def work() -> None:
-        from supervisor.runtime.attached import attachments
+        from supervisor.runtime.attached import hook_entries, relay_client
 
-        kept, path = _kept(), _path(scope)
+        kept, path, socket = _kept(), _path(scope), hooks_socket()
+        found, why = way_of(way, shared=scope == "project")
         with kept.alone():
-            entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
+            relay = relay_use(f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else "", socket)
+            entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
             change = kept.attaching(path, entries)
+            if not only_print and change.before != change.after:
+                relay_client.start(relay.folder)
             _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
+        if why and not as_json:
+            terminal.echo(f"Hooks come by a program: {why}.")
 
     common.run(work)
 
@@ -91,6 +111,10 @@ def detach(scope: str | None, only_print: bool, as_json: bool) -> None:
         kept, path = _kept(), _path(scope)
         with kept.alone():
             _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
+            if not only_print and not kept.files():
+                from supervisor.runtime.attached import relay_settings
+
+                relay_settings.remove(_folder())
 
     common.run(work)
 
@@ -98,7 +122,11 @@ def detach(scope: str | None, only_print: bool, as_json: bool) -> None:
 def _kept() -> "Attachments":
     from supervisor.runtime.attached.attachments import Attachments
 
-    return Attachments(common.here().state / "attached")
+    return Attachments(_folder())
+
+
+def _folder() -> Path:
+    return common.here().attached
 
 
 def _path(scope: str | None) -> Path:
@@ -119,6 +147,51 @@ def hooks_socket() -> Path:
         return common.daemon().socket.with_name(common.here().hooks_socket.name)
     except NoDaemonError:
         return common.here().hooks_socket
+
+
+def relay_use(subject: str, socket: Path, token: str = "") -> "RelayUse":
+    """Return the way of hooks to the relay, whose settings are made if there are none.
+
+    Args:
+        subject: The subject of the token in hooks by HTTP; empty: no hook goes by HTTP.
+        socket: The daemon's socket of hooks.
+        token: Stands in the hooks in the token's place.
+    """
+    from supervisor.runtime.attached import relay_settings
+    from supervisor.runtime.attached.hook_entries import RelayUse
+
+    settings = relay_settings.write(_folder(), socket)
+    return RelayUse(_folder(), settings, subject and (token or settings.token(subject)))
+
+
+def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Way, str]":
+    """Return the way of hooks, and why it is not HTTP if the person did not say which.
+
+    Args:
+        asked: The person's choice.
+        shared: Whether others get the settings too.
+        command: The CLI; None for the one that chaperon finds.
+
+    Raises:
+        UsageError: It is not possible as asked.
+    """
+    from supervisor.runtime.attached.hook_entries import best_way
+
+    if asked == "http" and shared:
+        raise UsageError(
+            "Hooks by HTTP need a token, which a file of the project's would show to others; nothing was changed.",
+            way_out="Take --local, or --by command.",
+        )
+    if asked != "auto":
+        return cast("Way", asked), ""
+    from supervisor.runtime.processes.find_cli import find_cli
+
+    agent = common.configuration().config.agent
+    try:
+        version = find_cli(command or agent.command, os.environ).version
+    except ChaperonError:
+        version = None
+    return best_way(version, os.environ, shared=shared, walled=agent.sandbox != "none")
 
 
 def _carry_out(kept: "Attachments", change: "SettingsChange", without: str, *, only_print: bool, as_json: bool) -> None:

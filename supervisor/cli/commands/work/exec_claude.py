@@ -11,10 +11,11 @@ import click
 
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common
-from supervisor.cli.commands.work.attach import hooks_socket, when_away_options
+from supervisor.cli.commands.work.attach import hooks_socket, relay_use, way_of, way_option, when_away_options
+from supervisor.runtime.attached.hook import LAUNCHED
 
 if TYPE_CHECKING:
-    from supervisor.runtime.attached.attachments import WhenAway
+    from supervisor.runtime.attached.hook_entries import WhenAway
 
 NAME = "claude"
 
@@ -28,8 +29,9 @@ class NotStartedError(ChaperonError):
 
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @when_away_options
+@way_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def exec_claude(when_away: str, wait: float, command: tuple[str, ...]) -> None:
+def exec_claude(when_away: str, wait: float, way: str, command: tuple[str, ...]) -> None:
     """Become the Claude CLI of COMMAND (`-- claude …`), under the daemon's watch.
 
     Input, output, exit code, signals and terminal are the CLI's own: this process becomes it. A link named `claude` to
@@ -37,10 +39,18 @@ def exec_claude(when_away: str, wait: float, command: tuple[str, ...]) -> None:
     """
 
     def work() -> None:
-        from supervisor.runtime.attached import attachments
+        from supervisor.runtime.attached import hook_entries, relay_client
+        from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
+        from supervisor.runtime.shim import process_tree
 
-        path = program(command[0])
-        entries = attachments.handlers(hooks_socket(), cast("WhenAway", when_away), wait)
+        path, socket, relay = program(command[0]), hooks_socket(), None
+        if LAUNCHED not in os.environ:
+            found, _ = way_of(way, shared=False, command=path)
+            subject = f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}"  # which it stays as it becomes the CLI
+            relay = relay_use(subject if found == "http" else "", socket, f"${TOKEN_VARIABLE}")
+            relay_client.start(relay.folder)
+            os.environ[TOKEN_VARIABLE] = relay.settings.token(subject)
+        entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
         arguments = with_hooks(command[1:], entries)
         try:
             os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted

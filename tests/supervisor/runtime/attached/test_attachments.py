@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import ChaperonError
-from supervisor.runtime.attached.attachments import Attachments, handlers, place_of
+from supervisor.runtime.attached.attachments import Attachments, place_of
+from supervisor.runtime.attached.hook_entries import handlers
 from tests.supervisor.runtime.attached.test_settings_text import SETTINGS
 
 HOOKS = handlers(Path("/run/chaperon/hooks.sock"), "block")

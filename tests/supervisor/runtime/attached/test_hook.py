@@ -1,59 +1,42 @@
 """The program that the CLI starts for a hook, run as the CLI runs it, against a socket that answers or does not."""
 
-import json
+import os
+import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.attached.attachments import handlers
-
-PAYLOAD = json.dumps({"hook_event_name": "PreToolUse", "tool_name": "Bash"}).encode()
+from supervisor.runtime.attached import relay_client, relay_settings
+from supervisor.runtime.attached.hook_entries import RelayUse, handlers
+from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
 
 
 def run(
-    path: Path, when_away: str = "block", event: str = "PreToolUse", wait: float = 0.2
+    path: Path, when_away: str = "block", event: str = "PreToolUse", wait: float = 0.2, body: bytes = PAYLOAD
 ) -> subprocess.CompletedProcess[bytes]:
-    entries = handlers(path, when_away, wait)  # type: ignore[arg-type]
+    found = relay_settings.read(path.parent / "relay")
+    relay = RelayUse(path.parent / "relay", found, "") if found else None
+    entries = handlers(path, when_away, wait, relay)  # type: ignore[arg-type]
     command = entries[event]["hooks"][0]["command"]
-    return subprocess.run(["/bin/sh", "-c", command], input=PAYLOAD, capture_output=True, timeout=60, check=False)
+    assert ("hook.sh" in command) == bool(relay)
+    return subprocess.run(["/bin/sh", "-c", command], input=body, capture_output=True, timeout=60, check=False)
 
 
-def whole(body: bytes, status: str = "200 OK") -> bytes:
-    return f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
-
-
-class Listener:
-    """Answers one connection after another with what it was given, and keeps what each asked."""
-
-    def __init__(self, path: Path, *answers: bytes) -> None:
-        self.asked: list[bytes] = []
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen(8)
-        self._thread = threading.Thread(target=self._serve, args=(answers,))
-        self._thread.start()
-
-    def _serve(self, answers: tuple[bytes, ...]) -> None:
-        for answer in answers:
-            connection = self._socket.accept()[0]
-            with connection:
-                asked = b""
-                while PAYLOAD not in asked:
-                    asked += connection.recv(65536)
-                self.asked.append(asked)
-                connection.sendall(answer)
-
-    def close(self) -> None:
-        self._thread.join(30)
-        self._socket.close()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "s"
+@pytest.fixture(params=["python", "bash", "bash without its relay"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """The socket of hooks; the programs are the isolated Python and the bash before it."""
+    folder = tmp_path / "relay"
+    if request.param != "python":
+        relay_settings.write(folder, tmp_path / "s")
+    if request.param == "bash":
+        relay_client.start(folder)
+    yield tmp_path / "s"
+    if number := relay_client.process_of(folder):
+        os.kill(number, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +53,11 @@ def test_without_a_daemon_it_answers_as_the_person_chose(
     path: Path, when_away: str, event: str, code: int, said: bytes
 ) -> None:
     done = run(path, when_away, event)
-    assert (done.returncode, said in done.stdout) == (code, True)
-    assert (b"away for 0.2 s" in done.stderr) == (code == 2)
+    blocked = code == 2
+    by_relay = blocked and b'"permissionDecision": "deny"' in done.stdout
+    assert done.returncode == (0 if by_relay else code)
+    assert said in done.stdout
+    assert (b"away for 0.2 s" in done.stderr + done.stdout) == blocked
 
 
 def test_the_daemons_answer_is_printed_as_it_is(path: Path) -> None:
@@ -94,11 +80,42 @@ def test_a_refusal_of_the_daemon_keeps_the_call_from_running(path: Path) -> None
     listener = Listener(path, whole(b"too long", "413 Too Large"))
     done = run(path)
     listener.close()
+    assert done.returncode == 2 or b'"permissionDecision": "deny"' in done.stdout
+    assert b"too long" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("length", [8_100, 8_192, 300_000])
+def test_a_long_hook_is_handed_on_whole(path: Path, length: int) -> None:
+    listener = Listener(path, whole(b"{}"))
+    body = b'{"x":"' + "\u00e9".encode() * (length // 2) + b'"}' + PAYLOAD
+    done = run(path, body=body)
+    listener.close()
+    assert done.stdout == b"{}"
+    assert listener.asked[0].endswith(body)
+
+
+def test_a_program_that_has_the_port_in_the_relays_place_lets_no_call_run(tmp_path: Path) -> None:
+    settings = relay_settings.write(tmp_path / "relay", tmp_path / "s")
+    with socket.create_server((relay_settings.LOOPBACK, settings.port)) as server:
+
+        def answer() -> None:
+            connection = server.accept()[0]
+            with connection:
+                asked = b""
+                while PAYLOAD not in asked:
+                    asked += connection.recv(65536)
+                connection.sendall(whole(b"{}"))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = run(tmp_path / "s")
+        thread.join(30)
     assert done.returncode == 2
-    assert b"too long" in done.stderr
+    assert b"another program has the port" in done.stderr
 
 
 def test_a_program_that_is_missing_keeps_the_call_from_running(path: Path) -> None:
-    command = handlers(path, "block")["PreToolUse"]["hooks"][0]["command"].replace("hook.py", "gone.py")
+    command = handlers(path, "block")["PreToolUse"]["hooks"][0]["command"]
+    command = command.replace("hook.py", "gone.py").replace("hook.sh", "gone.sh")
     done = subprocess.run(["/bin/sh", "-c", command], input=PAYLOAD, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2

@@ -1,23 +1,54 @@
 """The commands that attach and detach, as a person types them."""
 
 import json
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from supervisor.cli.commands.work.attach import attach, detach
+from supervisor.runtime.attached.hook_entries import PROXIES
+from supervisor.runtime.attached.relay_client import process_of
+from supervisor.runtime.attached.relay_settings import read
+from supervisor.runtime.shim.process_tree import pause, start_ticks
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The person's CLI, which says which version it is and can do nothing else."""
+    path = tmp_path / "bin/claude"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\necho '2.1.329 (Claude Code)'\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    return path
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Path) -> Iterator[Path]:
+    """Settings of a project in this directory; a relay that is started is ended."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path / "state"))
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
     path = tmp_path / ".claude/settings.local.json"
     path.parent.mkdir()
     path.write_text('{"model": "opus"}\n')
-    return path
+    yield path
+    if number := process_of(tmp_path / "state/attached"):
+        os.kill(number, signal.SIGKILL)
+
+
+def gate(settings: Path) -> dict[str, Any]:
+    """Return the hook that says whether a call runs."""
+    [entry] = json.loads(settings.read_text())["hooks"]["PreToolUse"]
+    [hook] = entry["hooks"]
+    return dict(hook)
 
 
 def test_attach_shows_the_change_and_makes_it_and_detach_undoes_it(settings: Path) -> None:
@@ -26,11 +57,64 @@ def test_attach_shows_the_change_and_makes_it_and_detach_undoes_it(settings: Pat
     assert done.exit_code == 0, done.output
     assert '+  "hooks": {' in done.output or '"hooks"' in done.output
     assert str(settings) in done.output
-    command = json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
-    assert str(settings.parents[1] / "run/hooks.sock") in command
+    assert gate(settings)["url"].startswith("http://127.0.0.1:")
+    assert gate(settings)["onFailure"] == "block"
     assert "already attached" in CliRunner().invoke(attach, ["--local"]).output
     assert CliRunner().invoke(detach, []).exit_code == 0
     assert settings.read_bytes() == before
+
+
+def test_a_file_with_a_token_is_this_users_alone_and_has_its_permissions_back_behind_it(settings: Path) -> None:
+    settings.chmod(0o644)
+    assert CliRunner().invoke(attach, []).exit_code == 0
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert CliRunner().invoke(attach, ["--when-away", "ask"]).exit_code == 0
+    assert CliRunner().invoke(detach, []).exit_code == 0
+    assert settings.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_relay_listens_once_something_is_attached_and_ends_once_nothing_is(settings: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "state/attached"
+    CliRunner().invoke(attach, ["--print"])
+    assert process_of(folder) == 0
+    CliRunner().invoke(attach, [])
+    number = process_of(folder)
+    assert number
+    CliRunner().invoke(detach, [])
+    while start_ticks(number):
+        pause(0.01)
+
+
+@pytest.mark.parametrize(
+    ("version", "proxy", "scope", "why"),
+    [
+        ("2.1.294", "", "--local", "a CLI 2.1.294"),
+        ("nothing", "", "--local", "not found"),
+        ("2.1.329", "http://proxy:3128", "--local", "HTTP_PROXY"),
+        ("2.1.329", "", "--project", "shared"),
+    ],
+)
+def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
+    settings: Path, cli: Path, monkeypatch: pytest.MonkeyPatch, version: str, proxy: str, scope: str, why: str
+) -> None:
+    cli.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+    if proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+    done = CliRunner().invoke(attach, [scope])
+    assert (done.exit_code, why in done.output) == (0, True)
+    path = settings.with_name("settings.json") if scope == "--project" else settings
+    assert gate(path)["type"] == "command"
+    assert gate(path)["command"].endswith("|| exit 2")
+    found = read(settings.parents[1] / "state/attached")
+    assert found is not None
+    assert found.key not in path.read_text()
+    assert found.token("c-") not in path.read_text()
+
+
+def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
+    done = CliRunner().invoke(attach, ["--project", "--by", "http"])
+    assert done.exit_code == 2
+    assert "nothing was changed" in done.output
 
 
 def test_print_changes_nothing(settings: Path) -> None:

@@ -1,0 +1,135 @@
+"""The settings of the relay: its port, the key of its tokens, and where the daemon's socket is.
+
+They lie in a folder that this user alone can read, and outlive daemons, so that hooks in settings files stay good. A
+token is no secret that is kept anywhere: it is its subject, signed with the key.
+
+Standard library only: the relay runs this with no packages on its path.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import random
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+LOOPBACK = "127.0.0.1"
+
+ROUTE = "/chaperon-hooks/"
+"""How the path of a hook's address begins. Behind it stands the event."""
+
+PORTS = range(20_000, 32_000)
+"""Ports of which one is taken: below those that Linux gives to outgoing connections (from 32,768 on), since one of
+these could be in use when the relay starts again."""
+
+NAME, FOR_SHELLS, LOCK = "relay.json", "relay.sh", "relay.lock"
+
+PROCESS = "chaperon-process"
+"""The header by which the relay names the process that a hook is of: its number and its start."""
+
+MOST_BYTES = 24 * 1024 * 1024
+"""Longest body of a hook. With what is put around it, it stays below the longest line that is kept whole, 32 MiB."""
+
+PORT_TAKEN = 3
+"""Exit code: another process has the port."""
+
+TOKEN_VARIABLE = "CHAPERON_HOOKS_TOKEN"  # noqa: S105 - the variable's name
+"""The variable by which a CLI that `chaperon exec` became is given its token."""
+
+
+class RelaySettings(NamedTuple):
+    """The agreement between attachments, the relay and the daemon."""
+
+    port: int
+    key: str
+    """Hexadecimal."""
+    socket: str
+    """The daemon's socket of hooks."""
+
+    def token(self, subject: str) -> str:
+        """Return the token of a settings file (`f-…`), of a CLI's process (`p-PID-TICKS`), or of commands (`c-`)."""
+        return f"{subject}.{self._signed(subject)}"
+
+    def subject(self, token: str) -> str:
+        """Return the subject of a token; empty if it is none of ours."""
+        subject, _, signature = token.rpartition(".")
+        return subject if hmac.compare_digest(signature.encode(), self._signed(subject).encode()) else ""
+
+    @property
+    def proof(self) -> str:
+        """The word by which a program that reads the settings knows the relay."""
+        return self._signed("relay")
+
+    def address(self, event: str, when_away: str, wait: float) -> str:
+        """Return the address for an event's hook."""
+        return f"http://{LOOPBACK}:{self.port}{ROUTE}{event}?away={when_away}&wait={wait:g}"
+
+    def _signed(self, subject: str) -> str:
+        return hmac.new(bytes.fromhex(self.key), subject.encode(errors="replace"), hashlib.sha256).hexdigest()[:40]
+
+
+def read(folder: Path) -> RelaySettings | None:
+    """Return the settings; None if there are none. Blocks."""
+    try:
+        found = json.loads((folder / NAME).read_bytes())
+        return RelaySettings(int(found["port"]), str(found["key"]), str(found["socket"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write(folder: Path, socket_path: Path) -> RelaySettings:
+    """Return the settings of this folder, made if there are none, with this socket of the daemon. Blocks.
+
+    Raises:
+        OSError: They cannot be kept.
+    """
+    found = read(folder)
+    settings = RelaySettings(
+        found.port if found else _free_port(), found.key if found else secrets.token_hex(32), str(socket_path)
+    )
+    if settings != found:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _put(folder / FOR_SHELLS, f"{settings.port}\n{settings.token('c-')}\n{settings.proof}\n")
+        _put(folder / NAME, json.dumps(settings._asdict()))
+    return settings
+
+
+def words(folder: Path) -> list[str]:
+    """Return the words that start a relay, the program's path first."""
+    root = Path(__file__).parents[3]
+    code = (
+        f"import sys; sys.path.append({str(root)!r}); from supervisor.runtime.attached.relay import main; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    return [sys.executable, "-I", "-S", "-c", code, str(folder)]
+
+
+def remove(folder: Path) -> None:
+    """Remove the settings; the relay ends once no CLI is connected."""
+    for name in (NAME, FOR_SHELLS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _put(path: Path, text: str) -> None:
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _free_port() -> int:
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as trial:
+            try:
+                trial.bind((LOOPBACK, port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"none of 100 ports of {PORTS.start} to {PORTS.stop} is free")

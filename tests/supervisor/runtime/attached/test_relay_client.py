@@ -1,0 +1,26 @@
+"""The care that the relay is there; tests/supervisor/runtime/attached/test_relay.py kills a real one."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from supervisor.runtime.attached import relay_client, relay_settings
+from supervisor.runtime.attached.hook import LAUNCHED
+from supervisor.runtime.attached.relay_client import RelayError
+
+
+def test_an_agents_own_process_starts_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LAUNCHED, "nonce")
+    relay_settings.write(tmp_path, tmp_path / "s")
+    with pytest.raises(RelayError, match="agent's own process"):
+        relay_client.start(tmp_path)
+
+
+def test_where_none_ever_was_there_is_no_process(tmp_path: Path) -> None:
+    assert relay_client.process_of(tmp_path / "attached") == 0
+
+
+async def test_without_settings_none_is_kept(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        await relay_client.keep(tmp_path, tmp_path / "s", pytest.fail)
