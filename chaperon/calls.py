@@ -56,9 +56,10 @@ class Calls(ABC, Generic[One, Many, Lines]):
         """Return how the daemon is."""
         return self._one(ApiCall("GET", "/v1/health"))
 
-    def agents(self, *, recent: bool = False) -> Many:
-        """Return the summaries of all agents, oldest first; or only of those that live or ended lately."""
-        return self._many(ApiCall("GET", "/v1/agents", query={"recent": recent}))
+    def agents(self, *, recent: bool = False, label: str | None = None) -> Many:
+        """Return the summaries of all agents, oldest first; or only of recent ones, or of those with a label."""
+        more = {} if label is None else {"label": label}
+        return self._many(ApiCall("GET", "/v1/agents", query={"recent": recent, **more}))
 
     def agent(self, name: str) -> One:
         """Return the summary of one agent, live or ended."""
@@ -100,6 +101,18 @@ class Calls(ABC, Generic[One, Many, Lines]):
         """Stop an agent: ask it first, or end its processes at once."""
         body = {"reason": reason, "force": force}
         return self._one(ApiCall("POST", "/v1/agents/{agent}/stop", {"agent": agent}, body=body))
+
+    def order(self, control: str, *, repository: str | None = None, label: str | None = None, **more: Any) -> One:
+        """Give one control to many agents: to all, or to those of a repository, a label or both.
+
+        Args:
+            control: `pause`, `resume`, `stop` or `say`.
+            repository: A directory of the repository; None means all.
+            label: A label of their tasks; None means with and without one.
+            more: Other fields of the request. Examples: `reason`, `text`, `at_turn_end`, `request_id`.
+        """
+        body = {"repository": repository, "label": label, **more}
+        return self._one(ApiCall("POST", "/v1/orders/{control}", {"control": control}, body=body))
 
     def approvals(self) -> Many:
         """Return the actions of all agents that wait for a person, oldest first."""

@@ -63,3 +63,5 @@ class Task:
     """How closely its agent is watched."""
     approval: Mapping[str, Any] | None = None
     """Keys of the configuration's section `approval` for this task; None for the configured ones."""
+    labels: tuple[str, ...] = ()
+    """Words by which people find it, and steer its agents together with others."""

@@ -88,15 +88,32 @@ def below_row(agent: Agent, now: float) -> Iterator[str]:
     yield from (clean(line, SENTENCE) for line in _waiting(agent, now))
 
 
+def of_which(order: Mapping[str, Any]) -> str:
+    """Say for which agents or tasks an order is, behind their name; empty for all."""
+    with_label = f" with the label {order['label']}" if order.get("label") else ""
+    return with_label + (f" of {order['repository']}" if order["repository"] else "")
+
+
+def options_for(order: Mapping[str, Any]) -> str:
+    """Return the options by which the same agents are meant again."""
+    label = f" --label {quote(order['label'])}" if order.get("label") else ""
+    repo = f" --repo {quote(order['repository'])}" if order["repository"] else ""
+    return (repo + label).strip() or "--all"
+
+
 def in_force(orders: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people ordered that concerns agents which start now."""
     drain = orders.get("drain") or {}
     if drain.get("on"):
         yield clean(f"No new tasks are taken: {_ordered(drain)}. To take them again: chaperon drain --off", SENTENCE)
+    for part in orders.get("drains", ()):
+        whom, lift = of_which(part), options_for(part)
+        yield clean(
+            f"No new tasks{whom} are taken: {_ordered(part)}. To take them: chaperon drain --off {lift}", SENTENCE
+        )
     for pause in orders.get("pauses", ()):
-        whom, lift = "All agents", "--all"
-        if pause["repository"]:
-            whom, lift = f"Agents of {pause['repository']}", f"--repo {quote(pause['repository'])}"
+        which, lift = of_which(pause), options_for(pause)
+        whom = f"Agents{which}" if which else "All agents"
         yield clean(f"{whom} are held as they start: {_ordered(pause)}. To go on: chaperon resume {lift}", SENTENCE)
 
 

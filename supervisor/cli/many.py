@@ -3,8 +3,8 @@
 import os
 import pwd
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ import click
 
 from monitors.contract.errors import UsageError
 from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import with_task_text
+from supervisor.cli.agent_words import of_which, options_for, with_task_text
 from supervisor.cli.client import ANSWER_SECONDS, DaemonGoneError, NoDaemonError
 from supervisor.cli.tables import Column, table
 
@@ -25,6 +25,24 @@ milliseconds."""
 COLUMNS = (Column("AGENT"), Column("STATE"), Column("ASKED"), Column("WHAT"))
 
 
+@dataclass(frozen=True, slots=True)
+class Many:
+    """The agents that are meant, if they are not one by its name: all, or those of a repository, a label or both."""
+
+    every: bool = False
+    repo: Path | None = None
+    label: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether many are meant at all."""
+        return self.every or self.repo is not None or self.label is not None
+
+    def body(self) -> dict[str, str]:
+        """Return the fields of the API that say so; raises click.BadParameter for a path that is no UTF-8."""
+        where = {} if self.repo is None else {"repository": common.sendable(self.repo.absolute())}
+        return {**where, **({} if self.label is None else {"label": common.whole_text(self.label)})}
+
+
 def many_options(command: F) -> F:
     """Add the options by which many agents are meant."""
     for option in (
@@ -34,6 +52,7 @@ def many_options(command: F) -> F:
             type=click.Path(exists=False, file_okay=False, path_type=Path),
             help="All agents of the repository of this directory.",
         ),
+        click.option("--label", help="All agents with this label; with --repo those of that repository."),
         click.option("--request-id", default="", help="An id of this request: given twice, it is carried out once."),
     ):
         command = option(command)
@@ -45,24 +64,24 @@ def control(
     agent: str | None,
     body: Mapping[str, Any],
     *,
-    every: bool,
-    repo: Path | None,
+    many: Many,
     request_id: str,
     as_json: bool,
 ) -> None:
     """Run a control's command: for one agent by name, or for many."""
 
     def work() -> int | None:
-        if not every and repo is None:
+        if not many:
             if agent is None:
                 raise UsageError(
-                    "No agent was named; nothing was done.", way_out="Name one, or say --all, or --repo DIR."
+                    "No agent was named; nothing was done.",
+                    way_out="Name one, or say --all, --repo DIR or --label LABEL.",
                 )
             _ask_one(agent, what, body, request_id, as_json=as_json)
             return None
         if agent is not None:
             raise UsageError(f"{agent!r} and all agents cannot both be meant; nothing was done.", way_out="Say one.")
-        return _order(what, body, repo, request_id, as_json=as_json)
+        return _order(what, body, many, request_id, as_json=as_json)
 
     common.run(work)
 
@@ -78,25 +97,25 @@ def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *,
     terminal.echo(f"{known['agent']} is {known['state']}{', and is held later' if pending else ''}.")
 
 
-def _order(what: str, body: Mapping[str, Any], repo: Path | None, request_id: str, *, as_json: bool) -> int:
+def _order(what: str, body: Mapping[str, Any], many: Many, request_id: str, *, as_json: bool) -> int:
     force = what == "stop" and bool(body.get("force"))
-    where = {} if repo is None else {"repository": common.sendable(repo.absolute())}
-    order = {**body, **where, "request_id": request_id or uuid4().hex[:12]}
+    order = {**body, **many.body(), "request_id": request_id or uuid4().hex[:12]}
     try:
         given = common.daemon().post(f"/v1/orders/{what}", order, seconds=FORCED_SECONDS if force else ANSWER_SECONDS)
     except (NoDaemonError, DaemonGoneError) as error:
-        if not force or repo is not None:
+        if not force or not many.every:
             raise
         return _stop_by_hand(error.what, str(body.get("reason", "")), as_json=as_json)
-    rows, place = given["agents"], given["repository"]
+    rows, whom = given["agents"], of_which(given)
     if as_json:
         terminal.echo_json(rows)
         return 0
-    found = _drawn(rows) if rows else [f"No agent is at work in {place}." if place else "No agent is at work."]
+    found = _drawn(rows) if rows else [f"No agent{whom} is at work."]
     terminal.echo("\n".join(found))
     if what == "pause":
-        lift = f"chaperon resume --repo {quote(place)}" if place else "chaperon resume --all"
-        terminal.echo(f"Agents that start meanwhile are held at their first call. To go on: {lift}")
+        terminal.echo(
+            f"Agents that start meanwhile are held at their first call. To go on: chaperon resume {options_for(given)}"
+        )
     return 0
 
 

@@ -57,6 +57,9 @@ _OPTIONS = (
         type=click.Choice(["normal", "strict"]),
         help="How closely it is watched; strict lowers the thresholds of detectors and of the review for it alone.",
     ),
+    click.option(
+        "--label", "labels", multiple=True, help="A word to find and steer it by; may be given several times."
+    ),
     click.option("--base", help="The commit that a new workspace starts from; HEAD by default."),
 )
 

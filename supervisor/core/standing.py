@@ -1,10 +1,10 @@
-"""Standing orders of people: pauses of all agents or of a repository's, and the drain; a fold over the journal.
+"""Standing orders of people: pauses of all agents or some, and drains; a fold over the journal.
 
 It is kept with the snapshot. It also knows which requests were carried out for which agents, by their ids, so that one
 that comes twice, or is repeated after a crash, is carried out once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -28,17 +28,17 @@ MOST_REQUESTS = 2_048
 
 _ORDERS = TypeAdapter(dict[str, OrderGiven])
 _RESULTS = TypeAdapter(dict[str, OrderCarriedOut])
-_DRAIN = TypeAdapter(DrainChanged | None)
+_DRAINS = TypeAdapter(dict[str, DrainChanged])
 
 
 class StandingOrders:
     """The orders in force, and the last ones that were given."""
 
     def __init__(self) -> None:
-        self.drain: DrainChanged | None = None
-        """The order by which no new task is taken; None while tasks are taken."""
+        self.drains: dict[str, DrainChanged] = {}
+        """The orders by which no new tasks are taken, by scope."""
         self.pauses: dict[str, OrderGiven] = {}
-        """The pauses in force by project, under an empty name that of all agents."""
+        """The pauses in force by scope, under an empty name that of all agents."""
         self.given: dict[str, OrderGiven] = {}
         """The last orders, by id."""
         self.results: dict[str, OrderCarriedOut] = {}
@@ -47,17 +47,24 @@ class StandingOrders:
         self._stops: dict[str, tuple[int, OrderGiven]] = {}
         self._last_seq = 0
 
-    def pause_of(self, project: str) -> OrderGiven | None:
-        """Return the pause that holds an agent of this project which starts now; None if none does."""
-        return self.pauses.get("") or (self.pauses.get(project) if project else None)
+    @property
+    def drain(self) -> DrainChanged | None:
+        """The order by which no new task at all is taken; None without one."""
+        return self.drains.get("")
 
-    def stop_since(self, seq: int, project: str) -> OrderGiven | None:
-        """Return the order to stop that was given behind this event for agents of this project; None without one."""
-        for where in {"", project}:
-            number, order = self._stops.get(where, (0, None))
-            if number > seq:
-                return order
-        return None
+    def pause_of(self, project: str, labels: Collection[str] = ()) -> OrderGiven | None:
+        """Return the pause that holds an agent of this project and these labels which starts now; None if none does."""
+        return next((pause for _, pause in sorted(self.pauses.items()) if _is_of(pause, project, labels)), None)
+
+    def drain_of(self, project: str, labels: Collection[str]) -> DrainChanged | None:
+        """Return the order by which no task of this project and these labels is taken; None if it may be."""
+        return next((drain for drain in self.drains.values() if _is_of(drain, project, labels)), None)
+
+    def stop_since(self, seq: int, project: str, labels: Collection[str] = ()) -> OrderGiven | None:
+        """Return the order to stop that was given behind this event for such agents; None without one."""
+        return next(
+            (order for number, order in self._stops.values() if number > seq and _is_of(order, project, labels)), None
+        )
 
     def carried_out(self, request_id: str, agent: str) -> bool:
         """Whether this request was carried out for an agent."""
@@ -75,7 +82,9 @@ class StandingOrders:
             case OrderCarriedOut() if seq > self._last_seq:
                 self.results[event.id] = event
             case DrainChanged() if seq > self._last_seq:
-                self.drain = event if event.on else None
+                self.drains = {name: one for name, one in self.drains.items() if not _covers(event, one)}
+                if event.on:
+                    self.drains[_scope(event)] = event
             case PauseRequested() | ResumeRequested() | StopRequested() if event.request_id and seq > self._last_seq:
                 self._asked(event.request_id, event.agent)
             case SayRequested() if seq > self._last_seq:
@@ -92,15 +101,13 @@ class StandingOrders:
             self.results.pop(oldest, None)
         match order.control:
             case "pause":
-                self.pauses[order.project] = order
+                self.pauses[_scope(order)] = order
             case "resume" if order.lifts:
                 self.pauses = {where: pause for where, pause in self.pauses.items() if pause.id != order.lifts}
-            case "resume" if order.project:
-                self.pauses.pop(order.project, None)
             case "resume":
-                self.pauses.clear()
+                self.pauses = {where: pause for where, pause in self.pauses.items() if not _covers(order, pause)}
             case "stop":
-                self._stops[order.project] = seq, order
+                self._stops[_scope(order)] = seq, order
             case "say":
                 pass
 
@@ -114,7 +121,7 @@ class StandingOrders:
         """Plain data for the snapshot."""
         return {
             "last_seq": self._last_seq,
-            "drain": _DRAIN.dump_python(self.drain, mode="json"),
+            "drains": _DRAINS.dump_python(self.drains, mode="json"),
             "pauses": _ORDERS.dump_python(self.pauses, mode="json"),
             "given": _ORDERS.dump_python(self.given, mode="json"),
             "results": _RESULTS.dump_python(self.results, mode="json"),
@@ -124,8 +131,24 @@ class StandingOrders:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take in what a snapshot has, before the journal is read from where it ends."""
         self._last_seq = saved["last_seq"]
-        self.drain = _DRAIN.validate_python(saved["drain"])
+        old = saved.get("drain")  # of a daemon before there were drains of a part
+        self.drains = _DRAINS.validate_python(saved.get("drains") or ({"": old} if old else {}))
         self.pauses = _ORDERS.validate_python(saved["pauses"])
         self.given = _ORDERS.validate_python(saved["given"])
         self.results = _RESULTS.validate_python(saved["results"])
         self._carried_out = {id_: set(agents) for id_, agents in saved["carried_out"].items()}
+
+
+def _scope(order: OrderGiven | DrainChanged) -> str:
+    """Return the key of what an order is for: the project, and the label if it has one."""
+    return f"{order.project}\0{order.label}" if order.label else order.project
+
+
+def _is_of(order: OrderGiven | DrainChanged, project: str, labels: Collection[str]) -> bool:
+    """Whether an order is for an agent or a task of this project and these labels."""
+    return order.project in ("", project) and (not order.label or order.label in labels)
+
+
+def _covers(wide: OrderGiven | DrainChanged, narrow: OrderGiven | DrainChanged) -> bool:
+    """Whether an order is for all that another is for."""
+    return wide.project in ("", narrow.project) and wide.label in ("", narrow.label)

@@ -1,5 +1,7 @@
 """The command that makes a report."""
 
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,15 @@ class ReportFileError(ChaperonError):
 @click.command()
 @click.option("--week", is_flag=True, help="Of the last seven days, and not of the last one.")
 @click.option("--since", type=PastMoment(), help="Begin there: 10m, 08:15, 2026-11-21 or 2026-11-21T08:15.")
+@click.option("--label", help="Count only agents whose task has this label.")
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it there, as one HTML file."
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, which is what is printed anyway.")
 @common.json_option
-def report(week: bool, since: float | None, html: Path | None, markdown: bool, as_json: bool) -> None:
+def report(
+    week: bool, since: float | None, label: str | None, html: Path | None, markdown: bool, as_json: bool
+) -> None:
     """Say what agents did, what was stopped, what it cost, and which rules fire and are never right."""
     if week and since is not None:
         raise click.UsageError("--week and --since do not go together: say one of them.")
@@ -37,7 +42,7 @@ def report(week: bool, since: float | None, html: Path | None, markdown: bool, a
 
     def work() -> None:
         now = Clock().wall()
-        data = gather(common.daemon(), now - (WEEK if week else DAY) if since is None else since, now)
+        data = gather(common.daemon(), now - (WEEK if week else DAY) if since is None else since, now, label)
         if as_json:
             terminal.echo_json(_json(data))
         elif html is None:
@@ -48,13 +53,31 @@ def report(week: bool, since: float | None, html: Path | None, markdown: bool, a
     common.run(work)
 
 
-def gather(daemon: Client, since: float, until: float) -> ReportData:
-    """Read the journal of a time, and what the daemon says beside it; raises like `Client.get`."""
+def gather(daemon: Client, since: float, until: float, label: str | None = None) -> ReportData:
+    """Read the journal of a time, and what the daemon says beside it; raises like `Client.get`.
+
+    Args:
+        daemon: Has both.
+        since: Begin of the time, in Unix seconds.
+        until: Its end.
+        label: Count only agents whose task has it; their cost is put on the days on which they began.
+    """
     tally = ReportTally(since, until)
+    query = {} if label is None else {"label": label}
+    known = {str(one["agent"]): one for one in daemon.get("/v1/agents", **query)}
     for line in following.events(daemon, wait_for, since=since):
-        tally.take(line.record)
-    known = {str(one["agent"]): one for one in daemon.get("/v1/agents")}
-    return ReportData(tally, known, daemon.get("/v1/costs")["by_day"])
+        if label is None or line.record.get("agent") in known:
+            tally.take(line.record)
+    costs = daemon.get("/v1/costs")["by_day"] if label is None else _by_begin(known.values())
+    return ReportData(tally, known, costs)
+
+
+def _by_begin(agents: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for one in agents:
+        day = datetime.fromtimestamp(one["started_at"], UTC).date().isoformat()
+        found[day] = found.get(day, 0.0) + (one.get("cost_usd") or 0.0)
+    return found
 
 
 def _write(path: Path, data: ReportData) -> None:

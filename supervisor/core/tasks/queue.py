@@ -60,6 +60,7 @@ class LocalQueue:
         store: The tasks.
         settings: Returns the settings in force.
         drained: Returns why no task is claimed at all; empty if some may be.
+        drained_of: Returns why one task is not claimed, by orders for some; empty if it may be.
         awaited: Returns whether a task's work is still to be merged. What depends on it, in the same repository, would
             begin without that work.
     """
@@ -70,8 +71,10 @@ class LocalQueue:
         settings: Callable[[], TaskSettings],
         drained: Callable[[], str] = lambda: "",
         awaited: Callable[[str], bool] = lambda _: False,
+        drained_of: Callable[[StoredTask], str] = lambda _: "",
     ) -> None:
         self._store, self._settings, self._drained, self._awaited = store, settings, drained, awaited
+        self._drained_of = drained_of
 
     def is_empty(self) -> bool:
         """Whether no task is pending."""
@@ -105,6 +108,8 @@ class LocalQueue:
         most = self._settings().slots_per_repository
         if most is not None and busy[task.spec.repository] >= most:
             return f"its repository has no slot free ({most} in use)"
+        if drained := self._drained_of(task):
+            return drained
         return next(
             (f"it waits for the work of {id_} to be merged: chaperon merge {id_}" for id_ in self._unmerged(task)), ""
         )

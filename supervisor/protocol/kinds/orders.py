@@ -33,6 +33,8 @@ class OrderGiven(Event):
     """The person: the peer of the socket, by user name."""
     project: str = ""
     """The repository whose agents it is for, as `TaskSubmitted.project`; empty for all."""
+    label: str = ""
+    """The label of the agents that it is for; empty for those with and without one."""
     agents: tuple[str, ...] = ()
     """The agents that it is for: those that were live when it was given."""
     reason: str = ""
@@ -75,4 +77,8 @@ class DrainChanged(Event):
     on: bool
     by: str
     reason: str = ""
+    project: str = ""
+    """The repository whose tasks are meant; empty for all. Tasks are taken again wherever the end of a drain covers."""
+    label: str = ""
+    """The label of the tasks that are meant; empty for those with and without one."""
     kind: Literal["drain_changed"] = "drain_changed"

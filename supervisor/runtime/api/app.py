@@ -215,11 +215,16 @@ def _agent_routes(api: FastAPI, daemon: Daemon, turnstile: Turnstile) -> None:
     @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
     async def agents(
         recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
+        label: str | None = Query(None, description="Only those whose task has this label."),
     ) -> Response:
         """All agents, oldest first, but for those whose remains were removed."""
         now = daemon.wall()
         turnstile.charge(LIST_COSTS)
-        return StreamingResponse(rows.parts(lambda one: not recent or one.listed(now)), media_type=JSON)
+
+        def wanted(one: Summary) -> bool:
+            return (label is None or label in one.task.labels) and (not recent or one.listed(now))
+
+        return StreamingResponse(rows.parts(wanted), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

@@ -16,7 +16,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.api.directories import project_meant
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.orders import standing
-from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon.submission import Label, SubmissionRequest
 from supervisor.runtime.services import orders, removal
 from supervisor.runtime.services.removal import Removal
 from supervisor.runtime.socket.peer import By
@@ -30,6 +30,8 @@ class OrderBody(SubmissionRequest):
 
     repository: Annotated[str, Field(min_length=1)] | None = None
     """A directory of the repository whose agents are meant; none: all agents are."""
+    label: Label | None = None
+    """Only agents with this label are meant."""
     reason: Annotated[str, Field(max_length=1_000)] = ""
     text: Annotated[str, Field(max_length=MAX_PROMPT_BYTES)] = ""
     """The message to them, for `say`."""
@@ -59,6 +61,8 @@ class OrderResponse(BaseModel):
     control: OrderControl
     repository: str
     """The repository whose agents were meant; empty if all were."""
+    label: str = ""
+    """The label of the agents that were meant; empty for any."""
     agents: list[ResultOfOrder]
     """Those that were at work when it was given first."""
 
@@ -67,7 +71,9 @@ class StandingPause(BaseModel):
     """A pause that holds agents, and those that start meanwhile."""
 
     repository: str
-    """Empty if it is of all agents."""
+    """Empty if it is of all repositories."""
+    label: str
+    """Empty if it is of agents with and without one."""
     by: str
     reason: str
     at_turn_end: bool
@@ -79,6 +85,10 @@ class DrainState(BaseModel):
     """Whether new tasks are taken."""
 
     on: bool
+    repository: str = ""
+    """Empty if it is of all repositories."""
+    label: str = ""
+    """Empty if it is of tasks with and without one."""
     by: str = ""
     reason: str = ""
     since: float | None = None
@@ -89,6 +99,8 @@ class OrdersInForce(BaseModel):
     """Orders of people that stand."""
 
     drain: DrainState
+    drains: list[DrainState]
+    """Those of a repository or a label."""
     pauses: list[StandingPause]
 
 
@@ -109,6 +121,10 @@ class DrainBody(SubmissionRequest):
     """Whether the daemon is to take no new tasks."""
 
     on: bool
+    repository: Annotated[str, Field(min_length=1)] | None = None
+    """A directory of the repository whose tasks are meant; none: all tasks are."""
+    label: Label | None = None
+    """Only tasks with this label are meant."""
     reason: Annotated[str, Field(max_length=1_000)] = ""
 
 
@@ -117,7 +133,7 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
 
     @api.post("/v1/orders/{control}")
     async def give(control: OrderControl, by: By, body: OrderBody | None = None) -> OrderResponse:
-        """Pause, resume, stop or tell all agents, or a repository's; those that start meanwhile are held too."""
+        """Pause, resume, stop or tell all agents, or some; a pause also holds those that start meanwhile."""
         wanted = body or OrderBody()
         _check(control, wanted)
         project = "" if wanted.repository is None else await _project(daemon, wanted.repository)
@@ -127,6 +143,7 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
             control=control,
             by=by,
             project=project,
+            label=wanted.label or "",
             reason=wanted.reason,
             text=wanted.text,
             at_turn_end=wanted.at_turn_end,
@@ -139,7 +156,7 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
             )
             for each in results
         ]
-        return OrderResponse(request_id=order.id, control=control, repository=project, agents=rows)
+        return OrderResponse(request_id=order.id, control=control, repository=project, label=order.label, agents=rows)
 
     @api.get("/v1/orders")
     async def in_force() -> OrdersInForce:
@@ -166,25 +183,42 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
     @api.post("/v1/drain")
     async def drain(wanted: DrainBody, by: By) -> DrainState:
         """Take no new tasks from here on, or take them again. Kept over restarts."""
-        changed = events.DrainChanged(**daemon.stamp(""), on=wanted.on, by=by, reason=wanted.reason)
-        if wanted.on is not (daemon.board.orders.drain is not None) or wanted.reason:
+        project = "" if wanted.repository is None else await _project(daemon, wanted.repository)
+        label = wanted.label or ""
+        drains = daemon.board.orders.drains.values()
+        new = not any((one.project, one.label) == (project, label) for one in drains) if wanted.on else bool(drains)
+        if new or wanted.reason:
+            changed = events.DrainChanged(
+                **daemon.stamp(""), on=wanted.on, by=by, reason=wanted.reason, project=project, label=label
+            )
             daemon.happened(changed)
         await daemon.journal.written(daemon.journal.last)
-        return in_force_now(daemon).drain
+        return _told(daemon.board.orders.drain_of(project, {label} if label else ()))
 
 
 def in_force_now(daemon: Daemon) -> OrdersInForce:
     """Return what stands, for the routes that tell of it."""
-    drain = daemon.board.orders.drain
+    orders_ = daemon.board.orders
     pauses = [
         StandingPause(
-            repository=each.project, by=each.by, reason=each.reason, at_turn_end=each.at_turn_end, since=each.at
+            repository=each.project,
+            label=each.label,
+            by=each.by,
+            reason=each.reason,
+            at_turn_end=each.at_turn_end,
+            since=each.at,
         )
         for each in standing(daemon.board.orders)
     ]
+    parts = [_told(one) for one in orders_.drains.values() if one is not orders_.drain]
+    return OrdersInForce(drain=_told(orders_.drain), drains=parts, pauses=pauses)
+
+
+def _told(drain: events.DrainChanged | None) -> DrainState:
     if drain is None:
-        return OrdersInForce(drain=DrainState(on=False), pauses=pauses)
-    return OrdersInForce(drain=DrainState(on=True, by=drain.by, reason=drain.reason, since=drain.at), pauses=pauses)
+        return DrainState(on=False)
+    where = {"repository": drain.project, "label": drain.label}
+    return DrainState(on=True, **where, by=drain.by, reason=drain.reason, since=drain.at)
 
 
 _FOR: Mapping[str, OrderControl] = {"text": "say", "at_turn_end": "pause", "force": "stop"}

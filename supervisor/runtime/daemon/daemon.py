@@ -326,7 +326,8 @@ class Daemon:
             raise
         await self._make_room(name)
         self.refuse_tasks_for_now()  # so did these
-        refuse_stopped(self.board.orders, since, project)
+        refuse_drained(self.board.orders, project, task.labels)
+        refuse_stopped(self.board.orders, since, project, task.labels)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
             **self.stamp(name),
@@ -343,7 +344,7 @@ class Daemon:
         self.board.admit(submitted)
         self.runners.start(name)
         seq = self.happened(submitted)
-        if (pause := self.board.orders.pause_of(project)) is not None:
+        if (pause := self.board.orders.pause_of(project, task.labels)) is not None:
             self.happened(held_by(pause, self.stamp(name)))
         log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
         self._tell_of_company(name, workspace)

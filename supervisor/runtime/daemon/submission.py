@@ -83,6 +83,9 @@ class SubmissionRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,64}$")]
+"""A word by which people find a task and steer its agents together with others."""
+
 Amount = Annotated[int | None, Field(ge=1, le=10**12)]
 """A limit; None lifts it."""
 
@@ -133,6 +136,7 @@ class Submission(SubmissionRequest):
     """The commit that a new workspace starts from; none: as configured by `workspaces.base`."""
     approval: ApprovalSettings | None = None
     """Rules for its actions that wait for a person; None: those of the configuration."""
+    labels: Annotated[tuple[Label, ...], Field(max_length=32)] = ()
 
     async def check(self) -> str:
         """Look whether it can be done; returns the workspace: the top of the git worktree.

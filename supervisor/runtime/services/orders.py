@@ -81,6 +81,8 @@ async def give(daemon: OrderParts, order: OrderGiven) -> tuple[OrderResult, ...]
 
 def _means(order: OrderGiven, agent: Summary) -> bool:
     lifted = agent.pause.request_id if agent.pause is not None else ""
+    if order.label and order.label not in agent.task.labels:
+        return False
     return order.project in ("", agent.project) and order.lifts in ("", lifted)
 
 
@@ -90,7 +92,7 @@ def hold_again(daemon: OrderParts) -> None:
         _carried_out(daemon, order)
     for session in daemon.board.live():
         known = session.summary
-        pause = daemon.board.orders.pause_of(known.project)
+        pause = daemon.board.orders.pause_of(known.project, known.task.labels)
         if pause is not None and not daemon.board.orders.carried_out(pause.id, known.agent):
             _ask(daemon, pause, known)
 

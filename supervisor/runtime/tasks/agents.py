@@ -44,6 +44,7 @@ def agent_start(task: StoredTask, before: Summary | None, rework: str = "", reco
         "permission_mode": spec.permission_mode,
         "monitoring_level": spec.monitoring_level,
         "approval": spec.approval,
+        "labels": spec.labels,
     }
     claim = Claim(task.id, run.run_id)
     if before is not None and (kept or not before.branch):

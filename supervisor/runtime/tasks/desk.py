@@ -20,15 +20,13 @@ from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep, TaskWorkspace
 from supervisor.protocol.words import MergeMode
-from supervisor.runtime.daemon.submission import OwnLimits, Submission, SubmissionRequest
+from supervisor.runtime.daemon.submission import Label, OwnLimits, Submission, SubmissionRequest
 
 MOST_AT_ONCE = 10_000
 """Tasks that may be added with one request: as many as may be open."""
 
 MOST_TOLD = 20
 """Faults of a request that its refusal tells in words; all of them are in its data."""
-
-Label = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class TaskChange(SubmissionRequest):
@@ -49,7 +47,7 @@ class TaskChange(SubmissionRequest):
     merge: MergeMode | None = None
     target: str | None = None
     retries: Annotated[int | None, Field(ge=0, le=100)] = None
-    labels: tuple[Label, ...] | None = None
+    labels: Annotated[tuple[Label, ...] | None, Field(max_length=32)] = None
     workspace: TaskWorkspace | None = None
     permission_mode: PermissionMode | None = None
     approval: ApprovalSettings | None = None

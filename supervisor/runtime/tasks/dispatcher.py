@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from checkpoints.workspace.repository import project_of
 from interventions.recovery.crash_context import context
 from monitors.contract.errors import ChaperonError, NotFoundError
 from monitors.contract.words import Severity
@@ -103,8 +104,10 @@ class Dispatcher:
         """Make the queue."""
         self._store = self.tools.board.tasks
         self.queue: TaskQueue = LocalQueue(
-            self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited
+            self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited, self._drained_of
         )
+        self._projects: dict[str, str] = {}
+        """The repository of each worktree of pending tasks, looked up while a drain is of one."""
         self.facts = NOT_LOOKED_AT
         """The facts of the machine when they were last looked at, which they are while a task is pending."""
         self._wake = anyio.Event()
@@ -139,12 +142,26 @@ class Dispatcher:
         order = self.tools.board.orders.drain
         return drained(order) if order is not None else ""
 
+    def _drained_of(self, task: StoredTask) -> str:
+        """Say why a task is not taken by an order for some; empty if it may be."""
+        project = self._projects.get(task.spec.repository, task.spec.repository)
+        order = self.tools.board.orders.drain_of(project, task.spec.labels)
+        return drained(order) if order is not None else ""
+
+    async def _know_projects(self) -> None:
+        """Look up of which repositories the worktrees of pending tasks are, if there is a drain of one."""
+        if not any(drain.project for drain in self.tools.board.orders.drains.values()):
+            return
+        for place in {task.spec.repository for task in self._store.pending()} - self._projects.keys():
+            self._projects[place] = str(await anyio.to_thread.run_sync(project_of, Path(place)))
+
     # ── claims ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _claim(self, under_way: TaskGroup) -> None:
         if self.queue.is_empty():
             self.facts = NOT_LOOKED_AT
             return
+        await self._know_projects()
         now = self.tools.stamp("")["at"]
         self.facts = await anyio.to_thread.run_sync(machine_facts, self.tools.folders, now)
         while self.claims and not self.tools.is_ending() and (task := self.queue.next(self.facts)) is not None:

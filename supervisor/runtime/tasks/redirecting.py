@@ -81,6 +81,7 @@ class Redirecting:
             goals=of.goals,
             constraints=of.constraints,
             expected_paths=of.expected_paths,
+            labels=stored.spec.labels if stored else known.task.labels,
         )
         self._give_back(agent, by)
         run_id = self._claim(agent, stored) if stored else ""

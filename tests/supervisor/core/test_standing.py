@@ -7,14 +7,18 @@ from supervisor.protocol import events
 from supervisor.protocol.kinds.orders import OrderControl
 
 
-def ordered(control: OrderControl, id_: str, project: str = "", agents: tuple[str, ...] = ()) -> Any:
+def ordered(
+    control: OrderControl, id_: str, project: str = "", agents: tuple[str, ...] = (), *, label: str = ""
+) -> Any:
     return events.OrderGiven(
-        agent="", at=5.0, mono=0, id=id_, control=control, by="ann", project=project, agents=agents
+        agent="", at=5.0, mono=0, id=id_, control=control, by="ann", project=project, label=label, agents=agents
     )
 
 
-def drained(*, on: bool) -> Any:
-    return events.DrainChanged(agent="", at=5.0, mono=0, on=on, by="ann", reason="upgrade")
+def drained(*, on: bool, project: str = "", label: str = "") -> Any:
+    return events.DrainChanged(
+        agent="", at=5.0, mono=0, on=on, by="ann", reason="upgrade", project=project, label=label
+    )
 
 
 def paused(request_id: str, agent: str = "a1") -> Any:
@@ -47,6 +51,51 @@ def test_a_pause_of_a_repository_holds_its_agents_alone_and_that_of_all_comes_fi
     pause = both.pause_of("/r")
     assert pause is not None
     assert pause.id == "2"
+
+
+def test_a_pause_of_a_label_holds_agents_with_it_until_it_or_all_is_lifted() -> None:
+    web = folded(ordered("pause", "1", label="web"), ordered("pause", "2", "/r", label="db"))
+    assert [web.pause_of("/x", labels) is not None for labels in (("web", "db"), ("db",), ())] == [True, False, False]
+    assert [web.pause_of(project, ["db"]) is not None for project in ("/r", "/x")] == [True, False]
+    after = {
+        "label": ordered("resume", "3", label="db"),
+        "project": ordered("resume", "3", "/r"),
+        "both": ordered("resume", "3", "/r", label="web"),
+        "all": ordered("resume", "3"),
+    }
+    left = {
+        name: [each.id for each in folded(*web.given.values(), lift).pauses.values()] for name, lift in after.items()
+    }
+    assert left == {"label": ["1"], "project": ["1"], "both": ["1", "2"], "all": []}
+
+
+def test_a_drain_of_a_label_or_a_repository_holds_its_tasks_alone_and_is_kept() -> None:
+    orders = folded(drained(on=True, label="web"), drained(on=True, project="/r"))
+    assert orders.drain is None
+    kept = StandingOrders()
+    kept.restore(orders.as_json())
+    for each in (orders, kept):
+        assert [each.drain_of(*of) is not None for of in (("/x", ["web"]), ("/r", []), ("/x", []))] == [
+            True,
+            True,
+            False,
+        ]
+    assert not folded(*orders.drains.values(), drained(on=False)).drains
+    assert folded(*orders.drains.values(), drained(on=False, label="web")).drains.keys() == {"/r"}
+
+
+def test_a_drain_of_a_daemon_before_there_were_parts_is_read() -> None:
+    old = {**StandingOrders().as_json(), "drain": {"agent": "", "at": 5.0, "mono": 0.0, "on": True, "by": "ann"}}
+    del old["drains"]
+    kept = StandingOrders()
+    kept.restore(old)
+    assert kept.drain is not None
+
+
+def test_a_stop_of_a_label_refuses_a_task_with_it_that_was_being_taken() -> None:
+    orders = folded(ordered("stop", "1", label="web"))
+    assert orders.stop_since(0, "/r", ["web"]) is not None
+    assert orders.stop_since(0, "/r", []) is None
 
 
 def test_a_drain_stands_until_it_is_taken_back() -> None:

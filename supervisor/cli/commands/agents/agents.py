@@ -12,20 +12,22 @@ from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.agent_words import with_task_text
 from supervisor.cli.client import Client, RefusedError, wait_for
 from supervisor.cli.following import events
-from supervisor.cli.many import control, many_options
+from supervisor.cli.many import Many, control, many_options
 from supervisor.cli.tables import table
 from supervisor.runtime.clock import Clock
 
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Those too that ended long ago.")
+@click.option("--label", help="Only those whose task has this label.")
 @common.json_option
-def ps(every: bool, as_json: bool) -> None:
+def ps(every: bool, label: str | None, as_json: bool) -> None:
     """List agents: those at work, and of the ended ones the latest and those that need a look."""
 
     def work() -> None:
         daemon = common.daemon()
-        agents = daemon.get("/v1/agents") if every else daemon.get("/v1/agents", recent="true")
+        query = {**({} if every else {"recent": "true"}), **({} if label is None else {"label": label})}
+        agents = daemon.get("/v1/agents", **query)
         if as_json:
             terminal.echo_json([with_task_text(agent) for agent in agents])
             return
@@ -38,7 +40,9 @@ def ps(every: bool, as_json: bool) -> None:
                 for line in terminal.wrapped(below, 4):
                     terminal.echo(line)
         health = daemon.get("/v1/health")
-        if left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents):
+        if label is None and (
+            left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)
+        ):
             terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
         for line in agent_words.in_force(health.get("orders") or {}):
             terminal.echo(line)
@@ -94,14 +98,16 @@ def changes_of(daemon: Client, agent: str) -> Any:
 @click.argument("words", metavar="[AGENT] TEXT", nargs=-1, required=True)
 @many_options
 @common.json_option
-def say(words: tuple[str, ...], every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
-    """Tell AGENT something: into its running turn, or as a new one. With --all or --repo, all words are the TEXT."""
-    many = every or repo is not None
+def say(
+    words: tuple[str, ...], every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
+) -> None:
+    """Tell AGENT something: into its running turn, or as a new one. With --all, --repo or --label, all words are the TEXT."""
+    many = Many(every, repo, label)
     agent, text = (None, words) if many else (words[0], words[1:])
     if not text:
         raise click.UsageError(f"Nothing is said to {agent}: the TEXT is missing.")
     body = {"text": common.whole_text(" ".join(text))}
-    control("say", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+    control("say", agent, body, many=many, request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -136,6 +142,7 @@ def pause(
     agent: str | None,
     every: bool,
     repo: Path | None,
+    label: str | None,
     request_id: str,
     at_turn_end: bool,
     reason: str,
@@ -144,16 +151,18 @@ def pause(
     """Hold AGENT at its next tool call, until `chaperon resume`."""
     said = {"at_turn_end": at_turn_end, "reason": common.whole_text(reason)}
     body = {name: value for name, value in said.items() if value}
-    control("pause", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+    control("pause", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 @click.command()
 @click.argument("agent", required=False)
 @many_options
 @common.json_option
-def resume(agent: str | None, every: bool, repo: Path | None, request_id: str, as_json: bool) -> None:
+def resume(
+    agent: str | None, every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
+) -> None:
     """Let AGENT go on that is paused, or start one again at once that waits to be."""
-    control("resume", agent, {}, every=every, repo=repo, request_id=request_id, as_json=as_json)
+    control("resume", agent, {}, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -163,14 +172,21 @@ def resume(agent: str | None, every: bool, repo: Path | None, request_id: str, a
 @click.option("--reason", default="", help="What the journal says about why.")
 @common.json_option
 def stop(
-    agent: str | None, every: bool, repo: Path | None, request_id: str, force: bool, reason: str, as_json: bool
+    agent: str | None,
+    every: bool,
+    repo: Path | None,
+    label: str | None,
+    request_id: str,
+    force: bool,
+    reason: str,
+    as_json: bool,
 ) -> None:
     """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
 
     This returns when the stop has begun.
     """
     body = {"force": force, "reason": common.whole_text(reason)}
-    control("stop", agent, body, every=every, repo=repo, request_id=request_id, as_json=as_json)
+    control("stop", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:

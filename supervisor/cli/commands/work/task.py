@@ -39,7 +39,6 @@ _STORED = (
     ),
     click.option("--target", help="The branch that it is merged into; the repository's own by default."),
     click.option("--retries", type=click.IntRange(min=0, max=100), help="Attempts that follow on one that failed."),
-    click.option("--label", "labels", multiple=True, help="A word to find it by; may be given several times."),
     click.option("--workspace", type=click.Choice(["in-place", "new"]), help="Where it is worked on; new by default."),
     click.option("--name-prefix", help="What its agents' names begin with."),
 )

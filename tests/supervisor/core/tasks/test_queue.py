@@ -29,6 +29,14 @@ def test_tasks_are_claimed_by_priority_and_then_in_the_order_in_which_they_came(
     assert claim_all(fold, queue(fold)) == ["t-3", "t-1", "t-2"]
 
 
+def test_a_task_that_an_order_for_some_holds_back_is_passed_over_with_the_reason(fold: Fold) -> None:
+    fold.add("t-1", labels=("web",))
+    fold.add("t-2")
+    drained = LocalQueue(fold.store, TaskSettings, drained_of=lambda task: "drained" if task.spec.labels else "")
+    assert claim_all(fold, drained) == ["t-2"]
+    assert drained.reason(fold.store.get("t-1"), IDLE) == "drained"
+
+
 def test_a_task_waits_until_all_that_it_depends_on_is_done(fold: Fold) -> None:
     fold.add("t-1", "t-2")
     fold.add("t-3", depends_on=("t-1", "t-2"), priority=9)

@@ -92,12 +92,14 @@ SINGLE_REFUSED = {"resume": {"starting", "running", "idle", "finishing", "stoppi
 
 
 @asynccontextmanager
-async def in_every_state(base: Base) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
+async def in_every_state(base: Base, labels: tuple[str, ...] = ()) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
     """A daemon with an agent in each state, named by it."""
     base.cli(ANY_STATE)
     async with served(base) as (daemon, client):
         for name in STATES:
-            await daemon.submit(base.submission(name=name, prompt=name, keep_open=name == "idle"), by="test")
+            await daemon.submit(
+                base.submission(name=name, prompt=name, keep_open=name == "idle", labels=labels), by="test"
+            )
         for name in STATES:
             await reached(daemon, AgentState(_first(name)), name)
         stamp = daemon.stamp
@@ -134,6 +136,25 @@ async def test_an_order_reaches_agents_in_every_state_once_however_often_it_is_g
         assert base.kinds().count(kind) == asked + before
         other = await client.post(f"/v1/orders/{control}", json={**body, "repository": str(base.repo)})
         assert (other.status_code, "another order" in other.text.lower()) == (422, True)
+
+
+@pytest.mark.parametrize("control", sorted(AFTER))
+async def test_an_order_for_a_label_reaches_agents_with_it_in_every_state_alone_and_once(
+    base: Base, control: str
+) -> None:
+    async with in_every_state(base, ("web", "night")) as (daemon, client):
+        bare = await daemon.submit(base.submission(name="bare", prompt="running"), by="test")
+        await reached(daemon, AgentState.RUNNING, bare.agent)
+        body = {**BODIES.get(control, {}), "label": "web", "request_id": "order-1"}
+        assert rows(await client.post(f"/v1/orders/{control}", json=body)) == AFTER[control]
+        count = len(base.kinds())
+        again = rows(await client.post(f"/v1/orders/{control}", json=body))
+        assert again.keys() == AFTER[control].keys()
+        assert [kind for kind in base.kinds()[count:] if kind.endswith(("_requested", "order_given"))] == []
+        none = rows(
+            await client.post(f"/v1/orders/{control}", json={**body, "label": "other", "request_id": "order-2"})
+        )
+        assert none == {}
 
 
 @pytest.mark.parametrize("control", sorted(AFTER))
@@ -251,6 +272,28 @@ async def test_no_task_is_taken_while_the_daemon_is_drained_over_restarts_and_ag
         assert daemon.board.summary("a1").state is AgentState.RUNNING
         assert not (await client.post("/v1/drain", json={"on": False})).json()["on"]
         assert (await client.post("/v1/agents", json=wanted)).status_code == 201
+
+
+async def test_a_pause_and_a_drain_of_a_label_hold_what_comes_with_it_over_restarts(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with run_daemon(base.setup()) as _, client_of(base) as client:
+        await client.post("/v1/orders/pause", json={"label": "web"})
+        drain = (await client.post("/v1/drain", json={"on": True, "label": "db", "repository": str(base.repo)})).json()
+        assert (drain["on"], drain["label"], drain["repository"]) == (True, "db", str(base.repo))
+    async with served(base) as (daemon, client):
+        await daemon.submit(base.submission(name="held", labels=["web"]), by="test")
+        await daemon.submit(base.submission(name="free"), by="test")
+        await reached(daemon, AgentState.PAUSED, "held")
+        await reached(daemon, AgentState.RUNNING, "free")
+        wanted = {"prompt": "go", "repository": str(base.repo)}
+        refused = await client.post("/v1/agents", json={**wanted, "labels": ["db"]})
+        assert (refused.status_code, "with the label db of" in refused.text) == (503, True), refused.text
+        orders = (await client.get("/v1/health")).json()["orders"]
+        assert [(each["label"], each["repository"]) for each in orders["pauses"]] == [("web", "")]
+        assert ([each["label"] for each in orders["drains"]], orders["drain"]["on"]) == (["db"], False)
+        assert [row["agent"] for row in (await client.get("/v1/agents", params={"label": "web"})).json()] == ["held"]
+        assert not (await client.post("/v1/drain", json={"on": False, "label": "db"})).json()["on"]
+        assert (await client.post("/v1/agents", json={**wanted, "labels": ["db"]})).status_code == 201
 
 
 CALLS = """
