@@ -149,7 +149,7 @@ def _make_api(
     desk = TaskDesk(
         daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
     )
-    redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request)
+    redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request, daemon.submit)
     task_routes(api, desk, dispatcher, daemon.board, redirecting)
     project_routes(api, daemon)
     return api

@@ -101,7 +101,7 @@ def changes_of(daemon: Client, agent: str) -> Any:
 def say(
     words: tuple[str, ...], every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
 ) -> None:
-    """Tell AGENT something: into its running turn, or as a new one. With --all, --repo or --label, all words are the TEXT."""
+    """Tell AGENT something: into its running turn, or as a new one. For many, all words are the TEXT."""
     many = Many(every, repo, label)
     agent, text = (None, words) if many else (words[0], words[1:])
     if not text:
@@ -117,6 +117,7 @@ def say(
 @click.option("--goal", "goals", multiple=True, help="When the new task is done; may be given several times.")
 @click.option("--constraint", "constraints", multiple=True, help="What it must keep to; may be given several times.")
 @click.option("--expect-path", "expected_paths", multiple=True, help="Glob of what it should touch; several times.")
+@click.option("--new-workspace", is_flag=True, help="Have it done in a workspace of its own, by an agent that follows.")
 @click.option("--wip-commit", is_flag=True, help="Commit unfinished work on the agent's own branch before.")
 @click.option("--request-id", default="", help="Names the request, which is taken once however often it is sent.")
 @common.json_option
@@ -124,7 +125,8 @@ def redirect(agent: str, text: tuple[str, ...], task: str | None, as_json: bool,
     """Interrupt AGENT at what it does, and give it another task: TEXT, or one of the store.
 
     A stored task that it had goes back to the queue. What the old task asked for counts no more: goals, constraints and
-    expected paths are those of the new one.
+    expected paths are those of the new one. With --new-workspace AGENT ends with its work kept, and the agent that is
+    named begins elsewhere; a task of the store becomes the first of the queue.
     """
     if bool(text) == (task is not None):
         raise click.UsageError("Say what the agent is to do instead, or name a stored task with --task.")

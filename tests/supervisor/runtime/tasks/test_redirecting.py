@@ -6,7 +6,9 @@ import pytest
 
 from monitors.contract.errors import IllegalStepError, UsageError
 from supervisor.protocol import events
+from supervisor.protocol.events import TaskReordered
 from supervisor.protocol.tasks import TaskState
+from supervisor.protocol.words import AgentState
 from supervisor.runtime.tasks.redirecting import RedirectBody, Redirecting
 from tests.stages.house import House, bash, house, say
 from tests.supervisor.runtime.tasks.conftest import add, state_of, until_task
@@ -19,7 +21,7 @@ WORKING = bash("echo half > half.txt; sleep 60")
 
 def redirecting(stage: House) -> Redirecting:
     daemon = stage.daemon
-    return Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request)
+    return Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request, daemon.submit)
 
 
 async def test_an_agent_has_the_new_task_in_every_respect_and_the_old_one_in_its_history(tmp_path: Path) -> None:
@@ -75,6 +77,45 @@ async def test_an_agent_takes_a_task_of_the_store_and_gives_its_own_back(tmp_pat
     assert "WIP: The first task. chaperon" in commits
 
 
+async def test_a_task_in_a_new_workspace_is_done_by_an_agent_that_follows_and_the_work_so_far_is_kept(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path, WORKING, say("done"), policy=POLICY) as stage:
+        await stage.submit(workspace="new", labels=("web",), goals=("The old goal.",), max_cost_usd=3.0)
+        await stage.process("sleep 60")
+        command = ("redirect", "a1", "Write the changelog.", "--new-workspace", "--request-id", "r-1", "--json")
+        known = json.loads(await stage.chaperon(*command))
+        await stage.ended()
+        again = json.loads(await stage.chaperon(*command))
+        await stage.ended(known["agent"])
+        old, new = stage.daemon.board.summary("a1"), stage.daemon.board.summary(known["agent"])
+    assert known["agent"] == again["agent"] == "a2"
+    assert len(stage.events(events.TaskSubmitted)) == 2, "a request that is sent again is taken once"
+    assert (old.state, old.why) == (AgentState.STOPPED, "stopped by root: its place is for agent a2")
+    assert (Path(old.workspace) / "half.txt").read_text() == "half\n"
+    assert new.workspace != old.workspace
+    assert new.branch not in ("", old.branch)
+    assert (new.task.prompt, new.task.goals, new.task.labels) == ("Write the changelog.", (), ("web",))
+    assert new.task.limits == old.task.limits
+
+
+async def test_a_stored_task_in_a_new_workspace_is_the_next_and_the_agents_own_goes_back(tmp_path: Path) -> None:
+    async with house(tmp_path, WORKING, say("done"), say("done"), policy=POLICY) as stage:
+        add(stage, "t-1", "The first task.")
+        await stage.until(events.AgentLaunched, agent="echo-001")
+        await stage.process("sleep 60", "echo-001")
+        add(stage, "t-2", "The second task.")
+        add(stage, "t-3", "The third task.")
+        body = RedirectBody(task="t-3", new_workspace=True, request_id="r-1")
+        for _ in range(2):
+            assert (await redirecting(stage).redirect("echo-001", body, "eva")).agent == "echo-001"
+        third = await state_of(stage, "t-3", TaskState.DONE)
+        first = await until_task(stage, "t-1", lambda task: len(task.runs) == 2)
+    assert len(stage.events(TaskReordered)) == 1
+    assert third.runs[0].began_at <= first.runs[1].began_at
+    assert first.runs[0].outcome == "go back to the queue"
+
+
 async def test_an_agent_that_works_in_place_or_has_ended_is_left_as_it_is(tmp_path: Path) -> None:
     async with house(tmp_path, WORKING, say("done"), policy=POLICY) as stage:
         await stage.submit()
@@ -86,5 +127,7 @@ async def test_an_agent_that_works_in_place_or_has_ended_is_left_as_it_is(tmp_pa
         assert stage.daemon.board.summary("a1").past_tasks == ()
         await stage.daemon.request(events.StopRequested(**stage.stamp(), by="eva", force=True))
         await stage.ended()
-        with pytest.raises(IllegalStepError):
-            await redirecting(stage).redirect("a1", RedirectBody(text="Other."), "eva")
+        for elsewhere in (False, True):
+            with pytest.raises(IllegalStepError):
+                await redirecting(stage).redirect("a1", RedirectBody(text="Other.", new_workspace=elsewhere), "eva")
+        assert len(stage.daemon.board.summaries()) == 1
