@@ -1,17 +1,19 @@
 """Pure: the reviewer of each tool call, and the detectors of patterns over many.
 
-contract/        the words of monitors
-patterns/        the detectors, one pattern a module
-review/          the step reviewer
-signals/         signals in a run that several detectors use
-detectors        the detectors of a session, in order, and all their settings
-faces            names of a package, each looked up in its module at its first use
-guarded          around each detector
-learning         learning from outcomes
-per_subagent     subagents watched apart
-secret_patterns  the shapes of secrets
-sensitivity      how eagerly patterns are reported, and what each pattern's settings share
-streaks          issues of one detector that are open
+contract/          the words of monitors
+patterns/          the detectors, one pattern a module
+review/            the step reviewer
+signals/           signals in a run that several detectors use
+detectors          the detectors of a session, in order, and all their settings
+faces              names of a package, each looked up in its module at its first use
+guarded            around each detector
+learning           learning from outcomes
+masking            records without secrets and personal data
+per_subagent       subagents watched apart
+personal_patterns  the shapes of personal data
+secret_patterns    the shapes of secrets
+sensitivity        how eagerly patterns are reported, and what each pattern's settings share
+streaks            issues of one detector that are open
 """
 
 from typing import TYPE_CHECKING

@@ -23,6 +23,14 @@ class SecretKind(NamedTuple):
     The group `kept` stays. None if `certain` serves."""
     whole: re.Pattern[str] | None = None
     """Finds the whole of a secret if `certain` finds its beginning. None if `certain` finds all of it."""
+    scan: str = ""
+    """Finds each text that may have such a secret, as a pattern without looking around; empty if the words are rare
+    enough."""
+
+    @property
+    def mark(self) -> str:
+        """Name of the kind in a mark that stands for such a secret. Example: `aws-key`."""
+        return self.name.split(" ", 1)[1].lower().replace(" ", "-")
 
 
 KINDS = (
@@ -66,11 +74,33 @@ KINDS = (
         "a password in an address", ("://",),
         re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])"),
         possible=re.compile(r"(?i)\b(?P<kept>[a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"),
+        scan=r"://[^\s/@:\"]{1,200}:[^\s/@\"]{1,200}@",
     ),
 )  # fmt: skip
 """The kinds of secrets that are known by their shape."""
 
+BY_CONTEXT = (
+    SecretKind(
+        "a bearer token", ("earer ", "asic "),
+        re.compile(r"(?i)(?P<kept>\b(?:bearer|authorization: basic) )[A-Za-z0-9._~+/-]{16,}=*"),
+        scan=r"(?i:bearer |authorization: basic )",
+    ),
+    SecretKind(
+        "a password", ("ASSWORD", "assword", "PASSWD", "passwd", "TOKEN", "oken", "SECRET", "ecret", "API_KEY", "api_key", "apiKey", "ACCESS_KEY"),
+        re.compile(
+            r"(?i)(?P<kept>\b(?:[a-z0-9]+[_-])*(?:password|passwd|token|secret|api_?key|secret_key|access_key|private_key)(?:[ '\"]{0,3}[=:] {0,2}['\"]{0,3}| {1,2}['\"]?))"
+            r"(?=[A-Za-z0-9+/_!#%^*~-]{0,100}[0-9])(?=[A-Za-z0-9+/_!#%^*~=-]{0,100}[A-Za-z])[A-Za-z0-9+/_!#%^*~-]{8,200}={0,2}(?![A-Za-z0-9_]|[.(\[])"
+        ),
+        scan=r"(?i:password|passwd|token|secret|api_?key|access_key|private_key)[ '\"\\]{0,6}[=: ] {0,2}['\"\\]{0,6}[A-Za-z0-9+/_!#%^*~-]{8}",
+    ),
+)  # fmt: skip
+"""Secrets that are known by the word before them alone. They are masked in records, and raise no issue: in code such a
+word often has a made-up value behind it."""
+
 _WORDS = tuple((word, kind) for kind in KINDS for word in kind.words)
+
+_MARKS = re.compile(rf"\[({'|'.join(re.escape(kind.mark) for kind in KINDS)}):[0-9a-f]{{16}}\]")
+"""Marks of secrets in a masked record."""
 
 
 def _kinds(text: str) -> Iterator[SecretKind]:
@@ -79,8 +109,10 @@ def _kinds(text: str) -> Iterator[SecretKind]:
 
 
 def secrets_in(text: str) -> list[str]:
-    """Return the names of the kinds of secrets in a text."""
-    return [kind.name for kind in _kinds(text) if kind.certain.search(text)]
+    """Return the names of the kinds of secrets in a text, or of marks of them: a masked record is judged as it was."""
+    marks = {found[1] for found in _MARKS.finditer(text)}
+    there = [kind.name for kind in _kinds(text) if kind.certain.search(text)]
+    return there + [kind.name for kind in KINDS if kind.mark in marks and kind.name not in there]
 
 
 def masked(text: str) -> str:

@@ -376,7 +376,7 @@ def test_every_dependency_has_its_reason_in_the_readme() -> None:
     assert set(re.findall(r"^\| ([a-z0-9-]+) \|", table, re.MULTILINE)) - {"package", "---"} == declared()
 
 
-IMPORTED_AS = {"pyyaml": "yaml", "claude-agent-sdk": "claude_agent_sdk"}
+IMPORTED_AS = {"pyyaml": "yaml", "claude-agent-sdk": "claude_agent_sdk", "google-re2": "re2"}
 
 
 def test_every_dependency_is_used_and_everything_used_is_declared() -> None:

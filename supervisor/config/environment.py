@@ -5,11 +5,13 @@ socket of the service manager and no variable of a surrounding Claude session re
 `agent.environment` names it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 import orjson
+
+from monitors.secret_patterns import names_secret
 
 PASSED_ON = (
     # Who and where.
@@ -100,6 +102,16 @@ GATE_ARGUMENTS = gate_arguments()
 
 ALWAYS: Mapping[str, str] = {"DISABLE_AUTOUPDATER": "1"}
 """An agent that replaced its own program in the middle of a run would be another one than was checked."""
+
+
+def without_keys(environ: Mapping[str, str], kept: Collection[str] = ()) -> dict[str, str]:
+    """Return an environment without variables that are taken to hold a secret.
+
+    Args:
+        environ: The environment.
+        kept: Names of those that a person gave on purpose.
+    """
+    return {name: value for name, value in environ.items() if name in kept or not names_secret(name)}
 
 
 def agent_environment(

@@ -14,6 +14,7 @@ from interventions.approval import ApprovalSettings
 from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision
+from monitors.masking import checked_patterns
 from supervisor.config.base import AbsolutePath, Expression, FilePath, PluginName, PluginNames, Section, Texts, Without
 from supervisor.config.embedded import embeds, settings_from
 from supervisor.config.exporters import ExporterSettings
@@ -41,6 +42,9 @@ from asking for that."""
 
 CREDENTIAL = r"^(environment|file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
 """Places of a credential."""
+
+RECORD_KEY = r"^(file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
+"""Places of the key of records."""
 
 MISSION_LIMITS: Mapping[str, int] = {
     "max_file_operations": 100,
@@ -77,6 +81,12 @@ def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
             raise ValueError(
                 f"{name!r} is not for the configuration: chaperon sets it itself, or could not watch over the agent with it"
             )
+    return value
+
+
+def _patterns(value: dict[str, str]) -> dict[str, str]:
+    if value and (problem := checked_patterns(value)):
+        raise ValueError(problem)
     return value
 
 
@@ -347,6 +357,19 @@ class Audit(Section):
     """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
     reports, for which `interventions.kinds.emergency_stop` says how long. The journal and the incident log stay: every
     start may have to be rebuilt from them."""
+    store: Literal["masked", "full"] = "masked"
+    """How what agents do is written down: `masked`, with a mark such as `[mail:3f2a91bc04d7e5f8]` in the place of each
+    secret and of personal data, or `full`. Equal values have equal marks. Agents, their reviews and going on are not
+    touched by it. Takes effect at the daemon's next start."""
+    key: Annotated[str, Field(pattern=RECORD_KEY)] = ""
+    """Source of the key of marks and seals: `file:PATH`, which others may not read; `command:PROGRAM ARGUMENTS`, which
+    prints it; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in the state directory.
+    Takes effect at the daemon's next start."""
+    patterns: Annotated[dict[str, str], AfterValidator(_patterns)] = Field(default={})
+    """Regular expressions of RE2 for values that are masked as well, by the name that their marks have.
+    Example: `{employee: '\\bE-[0-9]{6}\\b'}`."""
+    unmasked: Texts = ()
+    """Values that are never masked, whatever they look like. Example: `hello@example.org`."""
     exporters: Annotated[tuple[ExporterSettings, ...], Field(strict=False)] = ()
     """Systems to which what happens is sent; those of plugins are named by `plugins.exporters`."""
     export_format: Literal["json", "csv"] = "json"

@@ -190,6 +190,12 @@ def kind_of(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
+def kind_of_body(body: bytes) -> str:
+    """The kind of an event's own part of a line, as `spell` gives it; empty if it has none."""
+    found = _BODY_ENDING.search(body, max(0, len(body) - _ENDING_BYTES))
+    return found[1].decode() if found else ""
+
+
 def line_hash(line: bytes) -> str:
     """Hash a line for the chain: SHA-256, its first 128 bits, in hexadecimal.
 
@@ -205,6 +211,7 @@ _BEGINNING = re.compile(rb'\{"n":[0-9]{1,20},"agent":("(?:[^"\\]|\\.)*"),"at":(-
 _HEADER = re.compile(rb'\{"first":([0-9]{1,20}),"format":([0-9]{1,9}),')
 _ENDING = re.compile(rb',"kind":"([a-z_]{1,60})","p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
 """How it ends: the kind, and then chain and seal."""
+_BODY_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"\}\Z')
 _ENDING_BYTES = 200
 """Longer than what that matches: a line may have megabytes."""
 _CHAIN = len(',"p":"') + 32 + len('"')

@@ -1,10 +1,20 @@
 """The daemon's own log on standard error, for its operator. The journal has the agents' acts."""
 
 import logging
+from collections.abc import Callable
 
 from supervisor.protocol.plain import harmless
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
+
+
+_mask: list[Callable[[str], str]] = [str]
+"""Masks a message; nothing does before a daemon says."""
+
+
+def mask_log(mask: Callable[[str], str] = str) -> None:
+    """Have secrets masked in what is logged from here on."""
+    _mask[0] = mask
 
 
 class Plain(logging.Filter):
@@ -12,9 +22,9 @@ class Plain(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the record pass, with acting characters as escapes, and lines after the first indented."""
-        record.msg, record.args = harmless(record.getMessage()).replace("\n", "\n  "), ()
+        record.msg, record.args = harmless(_mask[0](record.getMessage())).replace("\n", "\n  "), ()
         if record.exc_info and not record.exc_text:
-            record.exc_text = harmless(logging.Formatter().formatException(record.exc_info))
+            record.exc_text = harmless(_mask[0](logging.Formatter().formatException(record.exc_info)))
         return True
 
 

@@ -14,6 +14,7 @@ import anyio.to_thread
 from host.durable import REAL_DISK, Disk
 from monitors.contract.words import Severity
 from supervisor.config.embedded import settings_from
+from supervisor.config.environment import without_keys
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
@@ -42,6 +43,7 @@ from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.messages import Refused
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
+from supervisor.runtime.protection.protector import Protector
 from supervisor.runtime.state_files import OpenedState
 from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
@@ -107,6 +109,7 @@ def make_daemon(
     kept_out: Mapping[str, str],
     tasks: anyio.abc.TaskGroup,
     programs: TrustedPrograms,
+    protector: Protector,
 ) -> Daemon:
     """Make the daemon of its parts; nothing runs yet."""
     config = setup.config
@@ -133,12 +136,14 @@ def make_daemon(
         HookRunner(
             config.hooks.programs(),
             config.hooks.timeout,
-            setup.environ,
+            without_keys(setup.environ),
             board.summaries,
             repositories,
             programs.program,
+            protector,
         ),
         replace(merge_rules(config, setup.places, setup.environ), trusted=programs.program),
+        protector,
     )
 
 
@@ -177,7 +182,9 @@ def make_gateway(setup: Setup, board: Board) -> GatewayClient | None:
     return GatewayClient(settings, setup.places.gateway, setup.environ, live)
 
 
-def make_launcher(setup: Setup, board: Board, descriptors: int, gateway: GatewayClient | None) -> ProcessLauncher:
+def make_launcher(
+    setup: Setup, board: Board, descriptors: int, gateway: GatewayClient | None, protector: Protector
+) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]
     never = Uncontained("agent.cgroups is `never`, so agents are held by walking their processes.")
@@ -192,6 +199,7 @@ def make_launcher(setup: Setup, board: Board, descriptors: int, gateway: Gateway
         ends_with_daemon=setup.last,
         sandboxes=sandboxes(setup.config, setup.places, setup.environ),
         gateway=gateway,
+        protector=protector,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher

@@ -26,8 +26,10 @@ from supervisor.core.board import Board
 from supervisor.core.learning import Lessons
 from supervisor.protocol import events
 from supervisor.protocol.identity import Identity
+from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.policy_store import keep_policy
+from supervisor.runtime.assembly.protection import make_protector
 from supervisor.runtime.assembly.settings import (
     detector_settings,
     off_limits,
@@ -44,7 +46,7 @@ from supervisor.runtime.incidents.log import latest
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.past_agents import PastAgents
-from supervisor.runtime.log import log
+from supervisor.runtime.log import log, mask_log
 from supervisor.runtime.parts import Setup as Setup
 from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.parts import (
@@ -107,7 +109,12 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         policy = await anyio.to_thread.run_sync(make_policy, setup.config)
         past = PastAgents()
         board = Board(lambda submitted: policy.make_session(submitted, over=submitted.agent in past), record, lessons)
-        kept_state = StateFiles(setup.places, setup.disk, setup.clock)
+        protector = await anyio.to_thread.run_sync(
+            make_protector, setup.config, setup.places, setup.environ, setup.clock, setup.disk
+        )
+        mask_log(protector.text)
+        stack.callback(mask_log)
+        kept_state = StateFiles(setup.places, setup.disk, setup.clock, protector)
         opened = await anyio.to_thread.run_sync(kept_state.open, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -115,7 +122,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         known = [one.agent for one in board.summaries()]
         strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
         gateway = make_gateway(setup, board)
-        launcher = await anyio.to_thread.run_sync(make_launcher, setup, board, usual, gateway)
+        launcher = await anyio.to_thread.run_sync(make_launcher, setup, board, usual, gateway, protector)
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
@@ -123,7 +130,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(manager.close)
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
-            daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs)
+            daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs, protector)
             if gateway is not None:
                 tasks.start_soon(gateway.run, partial(host_refused, daemon), name="gateway")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
@@ -210,6 +217,7 @@ async def _begin(
             policy=policy,
         )
     )
+    await anyio.to_thread.run_sync(_forget_ended, daemon)
     for event in opened.missed:
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)
@@ -238,6 +246,16 @@ async def _begin(
     await daemon.end_strangers(strangers)
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
     await daemon.merging.resume()
+
+
+def _forget_ended(daemon: Daemon) -> None:
+    """Forget what was kept in full for agents and tasks whose end the daemon before had no time for. Blocks."""
+    live = [one.agent for one in daemon.board.at_work()]
+    tasks = [task.spec.id for task in daemon.board.tasks if task.state not in (TaskState.DONE, TaskState.CANCELLED)]
+    try:
+        daemon.protector.forget_ended(live, tasks)
+    except OSError as error:
+        log.warning("what was kept in full for ended agents could not be removed (%s); the next start tries", error)
 
 
 def _tell_what_was_not_told(daemon: Daemon, setup: Setup) -> None:

@@ -145,7 +145,7 @@ def _make_api(
         return await rollbacks.roll_back(daemon, agent, RollbackRequest(checkpoint=checkpoint, files_only=True), by)
 
     going_on = daemon.happened, daemon.journal, setup.clock, daemon.submit, daemon.give_up_workspace
-    recovery_routes(api, Recovering(daemon.board, *going_on, setup.places.state, restore))
+    recovery_routes(api, Recovering(daemon.board, *going_on, setup.places.state, restore, daemon.protector))
     desk = TaskDesk(
         daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
     )

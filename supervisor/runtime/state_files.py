@@ -5,7 +5,7 @@ and the archive what ended agents came to. Without a usable snapshot the whole j
 the fold three quarters of the lines, those of nothing but the sessions of agents that have ended.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -32,6 +32,7 @@ from supervisor.runtime.journal.snapshots import (
     write_snapshot,
 )
 from supervisor.runtime.log import log
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 SNAPSHOT_VERSION = "7"
 """Version of a snapshot's content, to be raised if this version cannot read an older one. It is not chaperon's own:
@@ -67,9 +68,17 @@ class StateFiles:
         places: The directories.
         disk: Another, in tests.
         clock: Another, in tests.
+        protector: Masks what is written, and gives back what is needed in full.
     """
 
-    def __init__(self, places: StatePaths, disk: Disk = REAL_DISK, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        places: StatePaths,
+        disk: Disk = REAL_DISK,
+        clock: Clock | None = None,
+        protector: Protector = UNPROTECTED,
+    ) -> None:
+        self._protector = protector
         self._places, self._disk, self._clock = places, disk, clock or Clock()
         self._archive = SummaryArchive(places.state, ARCHIVE_VERSION, disk)
         self._archived: dict[str, int] = {}
@@ -82,14 +91,20 @@ class StateFiles:
             ChaperonError: The journal is damaged, or the disk failed.
         """
         places = self._places
-        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION)
+        restore = self._protector.restore()
+        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION, restore)
         found = self._read_archive(snapshot)
         if isinstance(snapshot, Snapshot) and not found.complete:
             lacks = found.problem or f"The archive {self._archive.path} lacks what the snapshot needs of it."
             snapshot = NoSnapshot(f"{lacks} The snapshot was passed over: the journal is read.")
         begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot)
         journal, recovery = Journal.open(
-            places.journal, trusted=begin, look=past.look, disk=self._disk, clock=self._clock
+            places.journal,
+            trusted=begin,
+            look=past.look,
+            disk=self._disk,
+            clock=self._clock,
+            protector=self._protector,
         )
         read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
         if snapshot is not read:
@@ -102,12 +117,12 @@ class StateFiles:
             _restore(board, metrics, snapshot, list(sure.values()))
             self._archived = dict.fromkeys(sure, 0)
         board.past.expect(ends)
-        missed = _fold(journal, begin, board, metrics, counted)
+        missed = _fold(journal, begin, board, metrics, counted, restore)
         board.settle()
         metrics.settle()
         if isinstance(snapshot, NoSnapshot):
             self._keep_anew(recovery.n, board, metrics)
-        incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve)
+        incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve, protector=self._protector)
         problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
         return OpenedState(journal, recovery, IncidentFeed(incidents), missed, problem or found.problem, metrics)
 
@@ -147,12 +162,13 @@ class StateFiles:
             self._archived = {one.agent: board.version(one.agent) for one in ended}
 
     def _write(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
-        mark = self._archive.append(n, rows)
-        write_snapshot(self._places.state, n, SNAPSHOT_VERSION, _with(mark, state), disk=self._disk)
+        protect = self._protector.data
+        mark = self._archive.append(n, [protect(row) for row in rows])
+        write_snapshot(self._places.state, n, SNAPSHOT_VERSION, _with(mark, state), protect, disk=self._disk)
 
 
 def _fold(
-    journal: Journal, begin: int, board: Board, metrics: Metrics, counted: int
+    journal: Journal, begin: int, board: Board, metrics: Metrics, counted: int, restore: Callable[[bytes], bytes]
 ) -> list[events.IncidentOpened | events.FaultSeen]:
     """Fold the journal from behind `begin` on; metrics have what is up to `counted`. Returns the incidents in it."""
     missed: list[events.IncidentOpened | events.FaultSeen] = []
@@ -162,7 +178,7 @@ def _fold(
             if line.n > counted:
                 metrics.passed_over(kind)
             continue
-        event: events.AnyEvent = line.record().event  # type: ignore[assignment]
+        event: events.AnyEvent = line._replace(data=restore(line.data)).record().event  # type: ignore[assignment]
         board.remember(line.n, event)
         if line.n > counted:
             metrics.saw(line.n, event)

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from host.durable import RealDisk
-from supervisor.config.model import Agent, Config
+from supervisor.config.model import Agent, Audit, Config
 from supervisor.config.paths import StatePaths
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
@@ -46,7 +46,9 @@ class DeadlyDisk(RealDisk):
 
 async def main(base: Path, kill_at: int, share: float) -> None:
     places = StatePaths(state=base / "state", runtime=base / "run")
-    config = Config(agent=Agent(command=str(base / "claude")))
+    config = Config(
+        agent=Agent(command=str(base / "claude")), audit=Audit(store="full")
+    )  # what was printed is compared
     model = {name: os.environ[name] for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE_", "DISABLE_"))}
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home"), **model}
     async with run_daemon(Setup(config, places, environ, disk=DeadlyDisk(kill_at, share))) as daemon:

@@ -5,6 +5,7 @@ interventions     interventions, strategies and recoveries of plugins, as the da
 plugins           parts from elsewhere
 policy            reviews and sessions as one configuration wants them
 policy_store      policies that counted once, kept under their digest
+protection        the protection of records, made of the configuration
 review_settings   from the configuration to the reviewer's settings
 reviewer          the reviewer as the daemon runs it
 settings          from the configuration, which is what a user writes, to the settings that the pure parts take

@@ -19,7 +19,7 @@ from monitors.contract.words import Severity
 from monitors.detectors import DetectorSettings
 from monitors.sensitivity import PatternSettings
 from supervisor.config.embedded import settings_from
-from supervisor.config.environment import agent_environment
+from supervisor.config.environment import agent_environment, without_keys
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home, data_home, home
 from supervisor.config.yaml_tree import YamlError, parse
@@ -100,7 +100,7 @@ def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str
         wanted.set_up_seconds,
         wanted.at_end,
         remove_stopped=config.interventions.emergency_stop.auto_cleanup,
-        environment=agent_environment(environ, config.agent.environment),
+        environment=without_keys(agent_environment(environ, config.agent.environment), config.agent.environment),
     )
 
 

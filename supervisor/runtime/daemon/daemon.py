@@ -59,8 +59,10 @@ from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
 from supervisor.runtime.merging.verification import Verifier
+from supervisor.runtime.processes.earlier_life import let_go
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_launch
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 from supervisor.runtime.socket.admission import RefusedPeer
 from supervisor.runtime.socket.refusals import RefusedPeers
 
@@ -95,6 +97,7 @@ class Daemon:
         channels: Notify people of incidents.
         hooks: The user's scripts for what happens.
         merge_rules: Settings of checks and merges; left out: nothing is proposed.
+        protector: Masks what is sent to people, and keeps in full what live agents need.
     """
 
     def __init__(
@@ -112,9 +115,11 @@ class Daemon:
         channels: Sequence[ChannelSettings] = (),
         hooks: HookRunner | None = None,
         merge_rules: MergeRules | None = None,
+        protector: Protector = UNPROTECTED,
     ) -> None:
+        self.protector = protector
         self.metrics = metrics or Metrics()
-        self.notifications = Notifications(channels, self.fault, self._count_message, self._about)
+        self.notifications = Notifications(channels, self.fault, self._count_message, self._about, protector)
         self.hooks = hooks or HookRunner({}, 0.0, {}, board.summaries)
         self.board = board
         self.journal = journal
@@ -514,6 +519,17 @@ class Daemon:
         """Make the checkpoint of a project that may be due, and close the workspace of an agent that ended."""
         await self._mark(self.board.project_of(agent), agent)
         await self.close_workspace(agent)
+        await self._let_go(agent)
+
+    async def _let_go(self, agent: str) -> None:
+        """Forget what was kept in full for an agent, once its end is on the disk."""
+        if not self.protector.masks or not self.board.summary(agent).state.ended:
+            return
+        await self.journal.synced(self.journal.last)
+        try:
+            await anyio.to_thread.run_sync(let_go, self.protector, agent, self._launcher.directory(agent))
+        except OSError as error:
+            log.warning("what was kept in full for %s could not be removed (%s); the next start tries", agent, error)
 
     async def close_workspace(self, agent: str) -> None:
         """Look up the remains of a stopped agent, and remove or keep the workspace that was made for it.

@@ -43,6 +43,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.user_program import ProgramEndedError, ProgramError, Trusted, as_it_is, run_program
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 MOST_WAITING = 100
 """Events whose hooks wait at once; the rest is passed over. Of a storm, a person needs one notice."""
@@ -59,6 +60,9 @@ ROUTINE = frozenset(
 )
 """Incidents that are answers of everyday work and no errors."""
 
+PLACES = frozenset({"WORKSPACE", "REPOSITORY", "BRANCH", "TARGET", "FILES"})
+"""Facts that are not masked: a script could not go there."""
+
 
 class VetoError(ChaperonError):
     """A hook has vetoed what was about to be done."""
@@ -74,6 +78,7 @@ class HookRunner:
         agents: Tells of all agents.
         repositories: Finds the hooks of repositories; None if none of them run.
         trusted: Tells by which path a program of the configuration is run.
+        protector: Masks what they are told.
     """
 
     def __init__(
@@ -84,7 +89,9 @@ class HookRunner:
         agents: Callable[[], list[Summary]],
         repositories: RepositoryHooks | None = None,
         trusted: Trusted = as_it_is,
+        protector: Protector = UNPROTECTED,
     ) -> None:
+        self._protector = protector
         self._programs = programs
         self._seconds = seconds
         self._environment = environment
@@ -185,7 +192,8 @@ class HookRunner:
             return None
         if not facts.get("BRANCH") and facts.get("WORKSPACE"):
             facts["BRANCH"] = await anyio.to_thread.run_sync(_branch_of, Path(facts["WORKSPACE"]))
-        plain = {f"{prefix}{name}": _plain(value) for name, value in facts.items() for prefix in PREFIXES}
+        told = {name: value if name in PLACES else self._protector.text(value) for name, value in facts.items()}
+        plain = {f"{prefix}{name}": _plain(value) for name, value in told.items() for prefix in PREFIXES}
         for program, folder in programs:
             where, trusted = (folder, as_it_is) if folder else (str(Path(program).parent), self._trusted)
             environment = {**self._environment, **plain}

@@ -93,6 +93,10 @@ class Launcher(Protocol):
         """
         ...
 
+    def seal_of(self, directory: Path) -> bytes:
+        """Return the key of what a launch printed; empty if that is in the clear. Blocks."""
+        ...
+
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
         """Set a ceiling on an agent's control group.
 
@@ -486,11 +490,12 @@ class Runner:
         """
         stopped = await self._heed_stop(directory)
         cleared = await end_by_hand(self._identity, directory) if replaced else None
-        record = await anyio.to_thread.run_sync(shim_client.read_exit_record, directory)
-        rest = shim_client.read_rest(directory, self._splitter.received)
+        seal = await anyio.to_thread.run_sync(self._tools.launcher.seal_of, directory)
+        record = await anyio.to_thread.run_sync(shim_client.read_exit_record, directory, seal)
+        rest = shim_client.read_rest(directory, self._splitter.received, seal)
         while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
-        errors = await anyio.to_thread.run_sync(shim_client.read_errors, directory, self._errors.received)
+        errors = await anyio.to_thread.run_sync(shim_client.read_errors, directory, self._errors.received, seal)
         await self._read_errors(errors)
         if replaced:
             what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."

@@ -22,6 +22,7 @@ from interventions.decisions import Incident
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.words import Severity
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 LOG_NAME = "incidents.jsonl"
 REPORTS_NAME = "incidents"
@@ -51,18 +52,28 @@ was lost."""
 class IncidentLog:
     """The log and the reports beside it. All calls block and must not overlap: use one thread. Made by `open`."""
 
-    def __init__(self, directory: Path, known: set[_Known], disk: Disk, reserve: Reserve | None) -> None:
-        self._directory, self._disk, self._reserve = directory, disk, reserve
+    def __init__(
+        self, directory: Path, known: set[_Known], disk: Disk, reserve: Reserve | None, protector: Protector
+    ) -> None:
+        self._directory, self._disk, self._reserve, self._protector = directory, disk, reserve, protector
         self._known = known
 
     @classmethod
-    def open(cls, directory: Path, *, disk: Disk = REAL_DISK, reserve: Reserve | None = None) -> "IncidentLog":
+    def open(
+        cls,
+        directory: Path,
+        *,
+        disk: Disk = REAL_DISK,
+        reserve: Reserve | None = None,
+        protector: Protector = UNPROTECTED,
+    ) -> "IncidentLog":
         """Read the log's end, so that nothing there is written twice.
 
         Args:
             directory: The state directory.
             disk: Another, in tests.
             reserve: Room to give up when there is none; the journal's.
+            protector: Masks what is written.
 
         Raises:
             IncidentLogError: The log cannot be read, or the directory not be made.
@@ -72,7 +83,7 @@ class IncidentLog:
             known = _known_of(_read_tail(directory / LOG_NAME))
         except OSError as error:
             raise _failed(directory / LOG_NAME, error) from error
-        return cls(directory, known, disk, reserve)
+        return cls(directory, known, disk, reserve, protector)
 
     def record(self, incident: Incident, report: Mapping[str, Any] | None = None) -> bool:
         """Write an incident: its report first, then its line, synced. Whether it was new.
@@ -88,7 +99,7 @@ class IncidentLog:
             return False
         if report is not None:
             incident = replace(incident, report=self._write_report(incident.id, report))
-        line = spell_incident(incident)
+        line = self._protector.data(spell_incident(incident))
         try:
             self._with_room(lambda: self._append(line, (incident.id, incident.at)))
         except OSError as error:
@@ -104,10 +115,10 @@ class IncidentLog:
         _check_id(incident_id)
         path = self._directory / REPORTS_NAME / f"{incident_id}.json"
         try:
-            read = anyjson.decode(path.read_bytes())
+            read = anyjson.decode(self._protector.whole_report(incident_id, path.read_bytes()))
             if not isinstance(read, dict):
                 raise IncidentLogError(f"The report {path} is no object; it was left as it is.")
-            data = anyjson.pretty(change(read))
+            data = self._protector.report(incident_id, anyjson.pretty(change(read)))
             self._with_room(lambda: replace_file(path, data, disk=self._disk))
         except OSError as error:
             raise _failed(path, error) from error
@@ -126,6 +137,7 @@ class IncidentLog:
             if path.stat().st_mtime < now - timedelta(days=days).total_seconds():
                 self._disk.unlink(path)
                 removed.append(path.stem)
+        self._protector.forget_reports(removed)
         return removed
 
     def _write_report(self, incident_id: str, report: Mapping[str, Any]) -> str:
@@ -134,8 +146,8 @@ class IncidentLog:
         The line matters more, so it does not fall with the report.
         """
         name = f"{REPORTS_NAME}/{incident_id}.json"
-        data = anyjson.pretty(report)
         try:
+            data = self._protector.report(incident_id, anyjson.pretty(report))
             self._keep_earlier(incident_id, data)
             self._with_room(lambda: replace_file(self._directory / name, data, disk=self._disk))
         except OSError:

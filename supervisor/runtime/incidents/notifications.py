@@ -9,7 +9,7 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from monitors.contract.wording import counted
 from monitors.contract.words import Severity
 from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.log import log
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 FAILED = "notification_failed"
 """The type of the incident for a broken channel."""
@@ -127,6 +128,7 @@ class Notifications:
         fault: Notes an incident: agent, type, and a sentence.
         count: Counts one message: the channel, and `sent`, `failed` or `retried`.
         about: Says of an agent what its task is and where.
+        protector: Masks what is sent.
     """
 
     def __init__(
@@ -135,7 +137,9 @@ class Notifications:
         fault: Callable[[str, str, str], object],
         count: Callable[[str, str], object] = lambda _channel, _result: None,
         about: Callable[[str], str] = lambda _agent: "",
+        protector: Protector = UNPROTECTED,
     ) -> None:
+        self._protector = protector
         self._channels = [_Channel(settings) for settings in channels]
         self._fault = fault
         self._count = count
@@ -191,7 +195,10 @@ class Notifications:
 
         In the end an incident reports the failure, once until it works again.
         """
-        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, self._about)
+        mask = self._protector.text
+        incidents = [replace(each, summary=mask(each.summary), way_out=mask(each.way_out)) for each in incidents]
+        about = lambda agent: mask(self._about(agent))  # noqa: E731 - one line of an argument
+        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, about)
         problem = ""
         for pause in (*settings.backoff_seconds, None):
             try:

@@ -37,6 +37,7 @@ from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recov
 from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.journal.waiters import Wakeups
 from supervisor.runtime.journal.writer import JournalState, JournalWriter, StopWriting
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 __all__ = [
     "Journal",
@@ -69,7 +70,15 @@ QUEUE_BYTES = 128 * 1024 * 1024
 class Journal:
     """The one writer of a journal, used from one event loop. Made by `Journal.open`."""
 
-    def __init__(self, directory: Path, found: JournalRecovery, disk: Disk, clock: Clock, segment_bytes: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        found: JournalRecovery,
+        disk: Disk,
+        clock: Clock,
+        segment_bytes: int,
+        protector: Protector = UNPROTECTED,
+    ) -> None:
         self.directory = directory
         self._last = found.n
         self._put_bytes = 0
@@ -77,7 +86,7 @@ class Journal:
         """Room that is given up when there is none; the incident log shares it."""
         self._wakeups = Wakeups(lambda: self._writer.failure)
         file = SegmentFile(directory, found, disk, segment_bytes)
-        self._writer = JournalWriter(directory, file, self.reserve, clock, self._wakeups.notify)
+        self._writer = JournalWriter(directory, file, self.reserve, clock, self._wakeups.notify, protector)
 
     @classmethod
     def open(
@@ -89,6 +98,7 @@ class Journal:
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         segment_bytes: int = SEGMENT_BYTES,
+        protector: Protector = UNPROTECTED,
     ) -> tuple["Journal", JournalRecovery]:
         """Check what is there, set a torn tail aside, and start the writer. Blocks; hold the state directory's lock.
 
@@ -99,6 +109,7 @@ class Journal:
             disk: Another, in tests.
             clock: Another, in tests.
             segment_bytes: Size at which a new file is begun.
+            protector: Masks records before they are written.
 
         Raises:
             JournalDamagedError: A record is damaged and intact ones follow; nothing was changed.
@@ -108,7 +119,7 @@ class Journal:
             found = recover(directory, disk, trusted, look)
         except OSError as error:
             raise JournalPoisonedError(error, str(directory)) from error
-        return cls(directory, found, disk, clock or Clock(), segment_bytes), found
+        return cls(directory, found, disk, clock or Clock(), segment_bytes, protector), found
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

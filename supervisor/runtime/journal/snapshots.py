@@ -6,6 +6,7 @@ the journal alone gives the same state.
 
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,15 @@ class NoSnapshot:
     """The fault of the present snapshot, in a sentence; empty if there is none."""
 
 
-def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: Disk = REAL_DISK) -> str:
+def write_snapshot(
+    directory: Path,
+    n: int,
+    version: str,
+    state: Any,
+    protect: Callable[[bytes], bytes] = bytes,
+    *,
+    disk: Disk = REAL_DISK,
+) -> str:
     """Write the snapshot so that after any crash it is the old one or this one; return the state's hash. Blocks.
 
     Args:
@@ -50,12 +59,13 @@ def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: D
         n: Number of the last event in the state; it should be synced already.
         version: The version of chaperon, or of the state's make, that must read it.
         state: Anything that JSON can say.
+        protect: Masks what is written.
         disk: Another, in tests.
 
     Raises:
         OSError: It could not be written; the old one stands, and nothing depends on it.
     """
-    body = anyjson.dumps(state)
+    body = protect(anyjson.dumps(state))
     digest = line_hash(body)
     head = anyjson.dumps({"n": n, "version": version, "hash": digest})
     whole = b"%b%b%b" % (head[:-1], _STATE, body)
@@ -63,7 +73,7 @@ def write_snapshot(directory: Path, n: int, version: str, state: Any, *, disk: D
     return digest
 
 
-def read_snapshot(directory: Path, version: str) -> Snapshot | NoSnapshot:
+def read_snapshot(directory: Path, version: str, restore: Callable[[bytes], bytes] = bytes) -> Snapshot | NoSnapshot:
     """Read the snapshot, or say why it cannot be used. Blocks.
 
     Whether its `n` is in the journal is known only when that is open: see `unless_ahead`.
@@ -71,6 +81,7 @@ def read_snapshot(directory: Path, version: str) -> Snapshot | NoSnapshot:
     Args:
         directory: The state directory.
         version: The version that must have written it.
+        restore: Puts back what was masked and is still needed.
     """
     path = directory / SNAPSHOT_NAME
     try:
@@ -80,7 +91,7 @@ def read_snapshot(directory: Path, version: str) -> Snapshot | NoSnapshot:
     except OSError as error:
         return _passed_over(path, f"cannot be read ({error.strerror})")
     try:
-        return _read(path, data, version)
+        return _read(path, data, version, restore)
     except (ValueError, KeyError, TypeError) as error:
         return _passed_over(path, f"is damaged ({error!r})")
 
@@ -111,7 +122,7 @@ def discard_snapshot(directory: Path, disk: Disk = REAL_DISK) -> None:
     disk.unlink(directory / SNAPSHOT_NAME)
 
 
-def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
+def _read(path: Path, data: bytes, version: str, restore: Callable[[bytes], bytes]) -> Snapshot | NoSnapshot:
     seal = _SEAL.search(data)
     if seal is None:
         raise ValueError("cut short")
@@ -122,7 +133,7 @@ def _read(path: Path, data: bytes, version: str) -> Snapshot | NoSnapshot:
     facts = orjson.loads(head + b"}")
     if facts["version"] != version:
         return _passed_over(path, f"is of version {facts['version']!r}, this is {version!r}")
-    return Snapshot(facts["n"], _state(body), facts["hash"])
+    return Snapshot(facts["n"], _state(restore(body)), facts["hash"])
 
 
 def _state(body: bytes) -> Any:

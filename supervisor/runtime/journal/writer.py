@@ -25,6 +25,7 @@ from supervisor.runtime.journal.errors import (
 )
 from supervisor.runtime.journal.segment_writer import BATCH_BYTES, SegmentFile
 from supervisor.runtime.journal.sync_thread import SyncThread
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 SYNC_SECONDS = 0.010
 """Longest time from the first unsynced record to a sync. One fdatasync costs some 400 µs on ext4 whether it carries
@@ -83,6 +84,7 @@ class JournalWriter:
         reserve: Room to give up when there is none.
         clock: Only for the time between syncs.
         on_progress: Called in the thread whenever an attribute changed.
+        protector: Masks records, and keeps what is needed of them in full, before they are written.
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class JournalWriter:
         reserve: Reserve,
         clock: Clock,
         on_progress: Callable[[], None],
+        protector: Protector = UNPROTECTED,
     ) -> None:
         self._directory, self._file, self._reserve, self._clock = directory, file, reserve, clock
+        self._protector = protector
         self._on_progress = on_progress
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._pending: deque[tuple[int, bytes]] = deque()
@@ -155,8 +159,11 @@ class JournalWriter:
             item = self._queue.get(timeout=self._patience())
             while True:
                 if isinstance(item, tuple):
-                    self._pending.append(item)
-                    size += len(item[1])
+                    n, body = item
+                    masked = self._protector.event(body)
+                    self._pending.append((n, masked))
+                    size += len(masked)
+                    self.taken_bytes += len(body) - len(masked)
                 elif isinstance(item, StopWriting):
                     self._stopping = True
                     return
@@ -185,6 +192,7 @@ class JournalWriter:
     def _write_batch(self) -> None:
         if self._file.unsynced_bytes > MOST_UNSYNCED_BYTES:
             self._sync()
+        self._protector.settle()
         batch = self._file.append(self._pending)
         if self._unsynced_since is None:
             self._unsynced_since = self._clock.mono()

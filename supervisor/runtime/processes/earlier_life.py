@@ -13,6 +13,8 @@ from monitors.contract.errors import UsageError
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import nobody_left
+from supervisor.runtime.protection.outputs import remove_printed
+from supervisor.runtime.protection.protector import Protector
 
 MOST_ASIDE = 10_000
 """Folders of one name that are kept aside; the next submission under that name is refused."""
@@ -36,6 +38,17 @@ def launches(folder: Path) -> Iterator[Path]:
     yield folder
     if folder.is_dir():
         yield from sorted(folder.glob("launch-*"))
+
+
+def let_go(protector: Protector, agent: str, folder: Path) -> None:
+    """Remove what was kept in full for an agent that has ended: its values, and what it printed. Blocks.
+
+    Raises:
+        OSError: Something could not be removed.
+    """
+    protector.forget_agent(agent)
+    for launch in launches(folder):
+        remove_printed(launch)
 
 
 def set_aside(folder: Path, aside: Path) -> Path | None:

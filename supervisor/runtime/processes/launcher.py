@@ -24,6 +24,7 @@ from supervisor.runtime.processes.cgroups import (
     remove,
 )
 from supervisor.runtime.processes.find_cli import find_cli
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxedLaunch, Sandboxes
 
 WIRE = (
@@ -83,6 +84,7 @@ class ProcessLauncher:
         ends_with_daemon: Whether agents end once this daemon has gone, however it went.
         sandboxes: Makes the sandboxes of agents; None holds them by none.
         gateway: Holds the credential of agents; None leaves it with them.
+        protector: Seals what CLIs print.
     """
 
     def __init__(
@@ -97,7 +99,9 @@ class ProcessLauncher:
         ends_with_daemon: bool = False,
         sandboxes: Sandboxes | None = None,
         gateway: GatewayClient | None = None,
+        protector: Protector = UNPROTECTED,
     ) -> None:
+        self._protector = protector
         self._settings = settings
         self._environ = environ
         self._agents = agents
@@ -151,6 +155,10 @@ class ProcessLauncher:
             if isinstance(error, OSError):
                 raise shim_client.LaunchError(f"Agent {agent!r} was not started: {error}.") from error
             raise
+
+    def seal_of(self, directory: Path) -> bytes:
+        """Return the key of what a launch printed; empty if that is in the clear. Blocks."""
+        return self._protector.seal_of(directory)
 
     def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
         """Set a ceiling on an agent's control group.
@@ -225,6 +233,7 @@ class ProcessLauncher:
             env=held.environment,
             launcher=[*self._settings.launcher, *held.words],
             sandbox=held.name,
+            seal=self._protector.new_seal(),
             cgroup=self._group(agent, command.task.limits),
             descriptors=self._descriptors,
             ends_with_daemon=self._ends_with_daemon,

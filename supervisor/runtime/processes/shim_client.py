@@ -18,18 +18,22 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 import anyio
 import anyio.to_thread
 
+from host.durable import write_new
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import NONCE_VARIABLE, checked, is_running, read_identity
+from supervisor.runtime.protection.outputs import SEAL_NAME, OutputSeal
 from supervisor.runtime.shim import marks, process_tree, wire
 from supervisor.runtime.shim.credentials import peer_of
+from supervisor.runtime.shim.pipes import TAIL_BYTES
+from supervisor.runtime.shim.seal import Seal
 
 PROGRAM = Path(__file__).parents[1] / "shim/program.py"
 
@@ -90,6 +94,8 @@ class ShimSpec:
     """Whether the shim ends the agent once its daemon has gone, because no other daemon will ever come."""
     sandbox: str = ""
     """The sandbox that the launcher makes, with its profile, for people; empty for none."""
+    seal: OutputSeal | None = None
+    """Seals what the CLI prints; None leaves it in the clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +240,15 @@ class ShimClient:
             LaunchError: The program or the working directory is missing or may not be used, the directory was used
                 before, or the shim did not speak in time. Nothing runs.
         """
-        await anyio.to_thread.run_sync(_prepare, spec)
+        given = await anyio.to_thread.run_sync(_prepare, spec)
         ours, theirs = socket.socketpair()
         shim = cls(ours, spec.directory)
         try:
-            with theirs:
-                await _start(spec, theirs)
+            try:
+                with theirs:
+                    await _start(spec, theirs, given)
+            finally:
+                os.close(given)
             await shim._begin(0, 0)
         except BaseException:
             shim.end_tree()  # should it come up late, or the caller not have waited for it
@@ -457,8 +466,8 @@ _FACTS: dict[int, type[Accepted | Frozen | TreeKilled | Fault]] = {
 # ── starting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _prepare(spec: ShimSpec) -> None:
-    """Make the directory and write what to start, readable by us alone: the environment holds keys."""
+def _prepare(spec: ShimSpec) -> int:
+    """Make the directory; return a descriptor of what to start, in memory alone: the environment holds keys."""
     identity, ended = read_identity(spec.directory), (spec.directory / "exit.json").exists()
     if identity is not None or ended:
         state = "still runs there" if identity is not None and is_running(identity) and not ended else "ended there"
@@ -479,6 +488,7 @@ def _prepare(spec: ShimSpec) -> None:
             "descriptors": spec.descriptors,
             "ends_with_daemon": spec.ends_with_daemon,
             "sandbox": spec.sandbox,
+            "seal": spec.seal.key.hex() if spec.seal else "",
         }
     )
     try:
@@ -486,20 +496,44 @@ def _prepare(spec: ShimSpec) -> None:
         (spec.directory / "shim.sock").unlink(missing_ok=True)
         path = spec.directory / "spec.json"
         path.unlink(missing_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
+        if spec.seal is not None:
+            write_new(spec.directory / SEAL_NAME, spec.seal.salt.encode())
+        write_new(path, b"{}")
+        return _in_memory(text.encode())
     except OSError as error:
         raise LaunchError(f"Agent {spec.agent!r} was not started: {error}.") from error
 
 
-async def _start(spec: ShimSpec, connection: socket.socket) -> None:
+def _in_memory(data: bytes) -> int:
+    """Return a descriptor from which this is read, and which no file has."""
+    fd = os.memfd_create("spec", os.MFD_CLOEXEC)
+    try:
+        os.truncate(fd, len(data))
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+async def _start(spec: ShimSpec, connection: socket.socket, given: int) -> None:
     """Start the shim, which leaves us at once: its first process ends, and the second is init's."""
-    command = [sys.executable, "-I", "-S", "-E", str(PROGRAM), str(spec.directory)]
+    command = [sys.executable, "-I", "-S", "-E", str(PROGRAM), str(spec.directory), str(given)]
     log = os.open(spec.directory / "shim.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         with anyio.CancelScope(shield=True):  # a shim that was started must not be left half known
             await anyio.run_process(
-                command, stdin=connection.fileno(), stdout=log, stderr=log, env={}, check=False, start_new_session=True
+                command,
+                stdin=connection.fileno(),
+                stdout=log,
+                stderr=log,
+                env={},
+                check=False,
+                start_new_session=True,
+                pass_fds=(given,),
             )
     except OSError as error:
         raise LaunchError(f"The shim of agent {spec.agent!r} was not started: {error}.") from error
@@ -520,15 +554,23 @@ def _short(directory: Path) -> Iterator[str]:
 # ── what a shim left behind ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_exit_record(directory: Path) -> ExitRecord | None:
-    """How the agent ended, or None if there is no record: it runs, or it was lost."""
+def read_exit_record(directory: Path, key: bytes = b"") -> ExitRecord | None:
+    """How the agent ended, or None if there is no record: it runs, or it was lost.
+
+    Args:
+        directory: The launch's.
+        key: Of the seal of its output; without it the end of a sealed error output is left out.
+    """
     try:
-        return _record(json.loads((directory / "exit.json").read_bytes()))
+        record = _record(json.loads((directory / "exit.json").read_bytes()))
     except FileNotFoundError:
         return None
+    if key and not record.stderr_tail:
+        record = replace(record, stderr_tail=read_errors(directory, 0, key)[-TAIL_BYTES:].decode(errors="replace"))
+    return record
 
 
-def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
+def read_rest(directory: Path, offset: int, key: bytes = b"") -> Iterator[bytes]:
     """Yield the CLI's output from an offset on, in pieces; for agents whose shim has gone.
 
     Nothing if the CLI never ran.
@@ -536,13 +578,15 @@ def read_rest(directory: Path, offset: int) -> Iterator[bytes]:
     try:
         with (directory / "out.log").open("rb") as file:
             file.seek(offset)
+            seal = Seal(key, "out.log")
             while data := file.read(RECEIVE_BYTES):
-                yield data
+                yield seal.apply(data, offset)
+                offset += len(data)
     except FileNotFoundError:
         return
 
 
-def read_errors(directory: Path, offset: int) -> bytes:
+def read_errors(directory: Path, offset: int, key: bytes = b"") -> bytes:
     """Return `err.log` from an offset on, for agents whose shim has gone; it has a cap.
 
     Empty if the CLI never ran.
@@ -550,7 +594,7 @@ def read_errors(directory: Path, offset: int) -> bytes:
     try:
         with (directory / "err.log").open("rb") as file:
             file.seek(offset)
-            return file.read()
+            return Seal(key, "err.log").apply(file.read(), offset)
     except FileNotFoundError:
         return b""
 

@@ -22,6 +22,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.submission import NAME, Submission, UnavailableError
 from supervisor.runtime.incidents.log import REPORTS_NAME, SAFE_ID
 from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 LONGEST_NAME = 28
 """Of an agent's 32 characters, those that its successor's name keeps before `-r1`."""
@@ -53,6 +54,7 @@ class Recovering:
         give_up: Removes a workspace; returns why it was left, empty if it is gone.
         state: The state directory, with the reports and the agents' directories.
         restore: Sets files back; None if this daemon cannot.
+        protector: Gives reports back in full.
     """
 
     def __init__(
@@ -65,7 +67,9 @@ class Recovering:
         give_up: Callable[[str], Awaitable[str]],
         state: Path,
         restore: Restore | None = None,
+        protector: Protector = UNPROTECTED,
     ) -> None:
+        self._protector = protector
         self._board = board
         self._happened = happened
         self._journal = journal
@@ -87,7 +91,7 @@ class Recovering:
                 f"{incident!r} is no incident's id.", way_out="chaperon incidents lists them, with their ids as --json."
             )
         try:
-            read = anyjson.decode(await anyio.Path(path).read_bytes())
+            read = anyjson.decode(self._protector.whole_report(incident, await anyio.Path(path).read_bytes()))
         except FileNotFoundError:
             raise NotFoundError(
                 f"The incident {incident!r} has no report, so there is nothing to recover from.",

@@ -16,6 +16,7 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.earlier_life import launches
 from supervisor.runtime.processes.identity import is_running, read_identity
+from supervisor.runtime.protection.outputs import remove_printed
 
 DAY_SECONDS = 86_400.0
 
@@ -40,6 +41,8 @@ async def forget_what_is_old(
     while True:
         now = clock.wall()
         await incidents.prune(now, min(report_days, days or report_days))
+        over = [one.agent for one in board.summaries() if one.state.ended]
+        await anyio.to_thread.run_sync(forget_sealed, agents, over)
         if days is not None:
             ended = {one.agent: one.ended_at for one in board.summaries() if one.ended_at is not None}
             old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
@@ -47,6 +50,20 @@ async def forget_what_is_old(
             known = {one.agent for one in board.summaries()}
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
         await anyio.sleep(DAY_SECONDS)
+
+
+def forget_sealed(agents: Path, ended: Iterable[str]) -> None:
+    """Remove what these agents printed and is sealed: a daemon that was killed at their end had no time for it. Blocks.
+
+    What cannot be removed is logged and tried again the next day.
+    """
+    for agent in ended:
+        try:
+            for launch in launches(agents / agent):
+                if not _lives(launch):
+                    remove_printed(launch)
+        except (OSError, ValueError, TypeError) as error:
+            log.warning("what agent %s printed could not be removed (%s); it is tried again tomorrow", agent, error)
 
 
 def forget_output(agents: Path, ended: Iterable[str]) -> list[str]:

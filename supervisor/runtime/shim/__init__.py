@@ -10,6 +10,7 @@ pipes         the buffers of a shim between the CLI's pipes and its files
 process_tree  process trees: find, freeze and end every process of an agent, whatever session or group it made for
               itself
 program       the shim: one small process per agent that outlives the daemon
+seal          the seal of what a CLI prints
 socket_owner  the processes at the other end of a loopback connection
 spawn         start the CLI
 wire          the protocol between a shim and its daemon, over a Unix stream socket

@@ -17,6 +17,7 @@ from supervisor.runtime.shim import credentials, marks, process_tree, spawn, wir
 from supervisor.runtime.shim.daemon_link import DaemonLink
 from supervisor.runtime.shim.files import log, write_whole
 from supervisor.runtime.shim.pipes import ErrorLog, InputQueue, OutputLog
+from supervisor.runtime.shim.seal import Seal
 
 DRAIN_SECONDS = 2.0
 """Time after the CLI's end for which its pipes are still read if a process that it left holds them open. Such a
@@ -38,6 +39,8 @@ class ShimLoop:
 
     def __init__(self, spec: Json) -> None:
         self.spec = spec
+        self.seal = bytes.fromhex(spec.get("seal", ""))
+        """The key of what the CLI prints; empty leaves it in the clear."""
         self.tree = process_tree.Tree(os.getpid(), spec["cgroup"])
         self.selector = selectors.DefaultSelector()
         self.daemon: DaemonLink | None = None
@@ -85,8 +88,8 @@ class ShimLoop:
         # A daemon of another version, from before an upgrade, may have written less.
         bounds = spawn.Bounds(spec["cgroup"], umask, spec.get("mark", 0), spec.get("descriptors", 0))
         cli = spawn.start([*spec["launcher"], *spec["argv"]], spec["cwd"], spec["env"], bounds)
-        self.output = OutputLog(cli.stdout, "out.log")
-        self.errors = ErrorLog(cli.stderr, "err.log")
+        self.output = OutputLog(cli.stdout, "out.log", Seal(self.seal, "out.log"))
+        self.errors = ErrorLog(cli.stderr, "err.log", Seal(self.seal, "err.log"))
         self.input = InputQueue(cli.stdin, "in.log")
         self.pid = cli.pid
         self.watch(cli.stdout, READ, self.pump_output)
@@ -381,7 +384,7 @@ class ShimLoop:
         self.record = self.describe_end()
         try:
             self.output.sync()
-            write_whole("exit.json", self.record)
+            write_whole("exit.json", self.written_record())
         except OSError as error:
             log(f"exit.json could not be written: {error}. Trying again.")
             self.retry_at = process_tree.now() + DRAIN_SECONDS
@@ -396,6 +399,10 @@ class ShimLoop:
             self.daemon.progress_at = process_tree.now()
             self.daemon.last_words = wire.fact(wire.EXITED, **self.record)
         return True
+
+    def written_record(self) -> Json:
+        """The exit record for its file: if the output is sealed, its end is not in it; `err.log` has that."""
+        return {**self.record, "stderr_tail": ""} if self.seal else self.record
 
     def describe_end(self, error: str | None = None) -> Json:
         """The exit record."""

@@ -11,6 +11,7 @@ import time
 from collections import deque
 
 from supervisor.runtime.shim.process_tree import now
+from supervisor.runtime.shim.seal import Seal
 from supervisor.runtime.shim.wire import CHUNK_BYTES
 
 STDERR_CAP_BYTES = 16 * 1024 * 1024
@@ -24,6 +25,9 @@ RETRY_FIRST_SECONDS = 0.05
 RETRY_MOST_SECONDS = 2.0
 """A full disk is looked at again after the first, then twice as long each time up to the most: space comes back when a
 person or a clean-up makes it, which takes seconds."""
+
+CLEAR = Seal(b"", "")
+"""Leaves what is written as it is."""
 
 LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
@@ -43,8 +47,9 @@ class OutputLog:
     full), the pipe is left alone until it can: the CLI waits, and nothing is lost.
     """
 
-    def __init__(self, pipe: int, path: str) -> None:
+    def __init__(self, pipe: int, path: str, seal: Seal = CLEAR) -> None:
         self.pipe = pipe
+        self._seal = seal
         self.at_end = False
         self.problem = ""
         """Why the file cannot be written just now, or nothing."""
@@ -70,7 +75,7 @@ class OutputLog:
         """Write what waits; False if the file still cannot be written."""
         while self._pending:
             try:
-                written = os.pwrite(self._file, self._pending, self.size)
+                written = os.pwrite(self._file, self._seal.apply(self._pending, self.size), self.size)
             except OSError as error:
                 self.problem = error.strerror or repr(error)
                 self.retry_at = now() + self._pause
@@ -91,19 +96,21 @@ class OutputLog:
 
     def read(self, offset: int) -> bytes:
         """A chunk of what the CLI printed, from an offset on."""
-        return os.pread(self._reading, CHUNK_BYTES, offset)
+        return self._seal.apply(os.pread(self._reading, CHUNK_BYTES, offset), offset)
 
 
 class ErrorLog:
     """The CLI's standard error: the first of it in a file, the end of it in memory, the rest counted."""
 
-    def __init__(self, pipe: int, path: str) -> None:
+    def __init__(self, pipe: int, path: str, seal: Seal = CLEAR) -> None:
         self.pipe = pipe
+        self._seal = seal
         self.at_end = False
         self.dropped = 0
         """Bytes that are not in the file."""
         self.tail = b""
-        self._file = os.open(path, LOG_FLAGS, 0o600)
+        # What is sealed belongs to its place; else a file that was truncated meanwhile goes on where it ends.
+        self._file = os.open(path, LOG_FLAGS & ~os.O_APPEND if seal else LOG_FLAGS, 0o600)
         self._reading = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.size = os.fstat(self._file).st_size
         """Bytes in the file."""
@@ -126,10 +133,12 @@ class ErrorLog:
 
     def read(self, offset: int) -> bytes:
         """A chunk of what is in the file, from an offset on."""
-        return os.pread(self._reading, CHUNK_BYTES, offset)
+        return self._seal.apply(os.pread(self._reading, CHUNK_BYTES, offset), offset)
 
     def _keep(self, data: bytes) -> int:
         try:
+            if self._seal:
+                return os.pwrite(self._file, self._seal.apply(data, self.size), self.size) if data else 0
             return os.write(self._file, data) if data else 0
         except OSError:
             return 0

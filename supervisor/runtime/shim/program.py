@@ -1,11 +1,12 @@
 """The shim: one small process per agent that outlives the daemon. It holds the CLI's pipes and knows how it ended.
 
-    python -I -S -E shim.py DIRECTORY
+    python -I -S -E shim.py DIRECTORY DESCRIPTOR
 
-`supervisor.runtime.processes.shim_client` starts it and speaks with it. In the directory it leaves:
+`supervisor.runtime.processes.shim_client` starts it and speaks with it. The descriptor has the spec, in memory: keys of
+the environment are in it, which have no business on a disk. In the directory it leaves:
 
     agent.json   the identity: pids with their start times, cgroup, nonce; a lost agent's processes are found by it
-    out.log      all that the CLI printed; an offset in it is a position in the agent's life
+    out.log      all that the CLI printed, sealed; an offset in it is a position in the agent's life
     err.log      the first of its error output
     in.log       a note of each line taken for its input
     exit.json    how it ended; there once the whole tree has gone and all output is in out.log
@@ -78,7 +79,8 @@ def fail_closed(shim: ShimLoop, error: BaseException) -> None:
             break
         except (OSError, MemoryError) as again:
             log(f"Ending the agent failed: {again!r}. Trying again.")
-    write_whole("exit.json", shim.describe_end(f"The shim failed, so the agent was ended: {error!r}."))
+    shim.record = shim.describe_end(f"The shim failed, so the agent was ended: {error!r}.")
+    write_whole("exit.json", shim.written_record())
 
 
 def places(error: BaseException) -> list[str]:
@@ -103,15 +105,16 @@ def give_up(shim: ShimLoop, starter: socket.socket | None, reason: str) -> None:
         starter.sendall(wire.fact(wire.EXITED, **record))
 
 
-def main(directory: str) -> int:
+def main(directory: str, given: int) -> int:
     """Detach from the starting process, and serve the agent whose directory it is."""
     os.chdir(directory)
-    with open("spec.json") as file:  # noqa: PTH123 - as in trees
+    os.stat("spec.json")  # noqa: PTH116 - says that this launch has not begun
+    with os.fdopen(given) as file:
         spec = json.load(file)
     if os.fork():
         os._exit(0)
     os.setsid()
-    os.unlink("spec.json")  # noqa: PTH108 - it holds keys of the environment, which have no business on a disk
+    os.unlink("spec.json")  # noqa: PTH108 - as in trees
     umask = os.umask(0o077)
     for name in IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -120,4 +123,4 @@ def main(directory: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -99,6 +99,7 @@ def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 async def test_a_cli_that_floods_its_error_output_is_not_held_up_by_it(base: Base) -> None:
+    base.config["audit"] = {"store": "full"}  # what is sealed goes at the end
     base.cli("begin()\nfor _ in range(400):\n    sys.stderr.write('x' * 100_000)\nsys.stderr.flush()\ndone()\nhear()")
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
@@ -352,6 +353,7 @@ def broken(*_: object) -> Any:
 
 
 async def test_a_shim_whose_connection_was_taken_away_is_found_again(base: Base) -> None:
+    base.config["audit"] = {"store": "full"}
     base.cli("begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\ndone()\nhear()")
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")

@@ -31,6 +31,7 @@ def lose_the_journal(base: Base) -> None:
 
 
 async def test_an_agents_name_can_be_used_again_after_the_journal_was_moved_away(base: Base) -> None:
+    base.config["audit"] = {"store": "full"}
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)

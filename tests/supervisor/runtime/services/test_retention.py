@@ -23,7 +23,8 @@ class TenDaysLater(Clock):
         return super().wall() + 10 * 86_400
 
 
-async def one_that_ended_and_one_that_lives(base: Base) -> None:
+async def one_that_ended_and_one_that_lives(base: Base, store: str = "full") -> None:
+    base.config["audit"] = {"store": store}
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(name="done"), by="ann")
         await ended(daemon, "done")
@@ -38,7 +39,7 @@ def printed(base: Base, agent: str) -> bool:
 
 async def test_what_an_agent_printed_goes_some_days_after_its_end_and_the_rest_of_its_story_stays(base: Base) -> None:
     await one_that_ended_and_one_that_lives(base)
-    base.config["audit"] = {"retain_days": 9}
+    base.config["audit"] = {"store": "full", "retain_days": 9}
     async with served(base, clock=TenDaysLater()) as (daemon, _):
         await until(lambda: not printed(base, "done"))
         assert printed(base, "alive")
@@ -52,13 +53,24 @@ async def test_what_an_agent_printed_goes_some_days_after_its_end_and_the_rest_o
 @pytest.mark.parametrize("audit", [{}, {"retain_days": 11}])
 async def test_until_then_and_by_default_it_stays(base: Base, audit: dict[str, int]) -> None:
     await one_that_ended_and_one_that_lives(base)
-    base.config["audit"] = audit
+    base.config["audit"] = {"store": "full", **audit}
     old = base.places.state / "incidents" / "old.json"
     old.write_text("{}")
     os.utime(old, (0, 0))
     async with served(base, clock=TenDaysLater()):
         await until(lambda: not old.exists())
     assert printed(base, "done")
+
+
+async def test_what_was_sealed_goes_at_the_end_at_the_latest_with_the_next_start(base: Base) -> None:
+    await one_that_ended_and_one_that_lives(base, "masked")
+    assert not printed(base, "done")
+    assert (base.places.agents / "done" / "exit.json").exists()
+    for name in ("seal", "out.log"):
+        (base.places.agents / "done" / name).write_text("left by a daemon that was killed")
+    async with served(base):
+        await until(lambda: not printed(base, "done"))
+        assert printed(base, "alive")
 
 
 @pytest.fixture

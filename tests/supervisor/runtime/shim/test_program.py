@@ -55,7 +55,7 @@ def test_places_name_where_an_error_came_from_innermost_first() -> None:
 
 
 def test_a_directory_without_a_spec_is_an_error_and_not_a_shim(tmp_path: Path) -> None:
-    command = [sys.executable, "-I", "-S", "-E", program.__file__, str(tmp_path)]
+    command = [sys.executable, "-I", "-S", "-E", program.__file__, str(tmp_path), "0"]
     answer = subprocess.run(command, capture_output=True, check=False, timeout=30)
     assert answer.returncode == 1
     assert b"spec.json" in answer.stderr
