@@ -7,6 +7,7 @@ answer would make the CLI run the tool, so there is none.
 from collections.abc import Mapping
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
+from monitors.contract.errors import ChaperonError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import control
@@ -17,6 +18,10 @@ Request = HookCallback | CanUseTool
 REVIEWER_FAILED = "chaperon.reviewer-failed"
 MALFORMED_INPUT = "chaperon.malformed-input"
 LIMIT_USED_UP = "chaperon.limit-used-up"
+
+
+class ReviewDeferredError(ChaperonError):
+    """A review took longer than the gate's loop may be held; it is to be made elsewhere."""
 
 
 def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
@@ -31,15 +36,26 @@ def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
 
 
 def review(reviewer: Reviewer, action: Action, context: ReviewContext) -> Review:
-    """Ask the reviewer; whatever it raises is a block that names it."""
+    """Ask the reviewer; whatever it raises is a block that names it.
+
+    Raises:
+        ReviewDeferredError: It takes longer than it may here, and is to be made elsewhere.
+    """
     try:
         return reviewer.review(action, context)
+    except ReviewDeferredError:
+        raise
     except Exception as error:  # noqa: BLE001 - the reviewer may be anybody's code, and no failure of it lets a call run
-        return _block(
-            REVIEWER_FAILED,
-            f"The review of this {action.tool} call failed ({type(error).__name__}: {str(error)[:200]}), so it was not "
-            "run. Do the step another way, or leave it and say so at the end.",
-        )
+        return failed(action, error)
+
+
+def failed(action: Action, error: Exception) -> Review:
+    """The review of a call that could not be reviewed."""
+    return _block(
+        REVIEWER_FAILED,
+        f"The review of this {action.tool} call failed ({type(error).__name__}: {str(error)[:200]}), so it was not "
+        "run. Do the step another way, or leave it and say so at the end.",
+    )
 
 
 def malformed(tool: str) -> Review:

@@ -45,6 +45,7 @@ from supervisor.protocol.commands import (
     LookAtSettings,
     ReportIncident,
     RestoreCheckpoint,
+    ReviewElsewhere,
     SendLine,
     StartTimer,
     StopTimer,
@@ -63,6 +64,7 @@ from supervisor.protocol.events import (
     InterventionChosen,
     LimitsEased,
     LineReceived,
+    ReviewDeferred,
     ReviewMade,
     RollbackRequested,
     RungReached,
@@ -268,6 +270,7 @@ class Session:
         keys.
         """
         self._memory.outbox.lost()
+        self._memory.requests.ask_again()
         self._memory.predicted.take()  # nobody noted what changed before the restart
         commands = self._decide(seq, event)
         for todo in TABLE[self.state].get(found, ()):
@@ -385,6 +388,9 @@ class Session:
                 return [self._apply_limits()]
             case LimitsEased():
                 return [self._apply_limits()]
+            case ReviewDeferred():
+                context = self._decider.context(self._memory)
+                return [ReviewElsewhere(event.request_id, event.action, context)]
             case ApprovalAsked():
                 return [self._deadline(event, event.mono)]
             case RungReached():

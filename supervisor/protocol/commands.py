@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interventions.decisions import Incident, LimitsInForce
-from monitors.contract.actions import Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.tasks import Task
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.moments import RunMoment
@@ -157,6 +157,15 @@ class LookAtGrounds:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewElsewhere:
+    """Make a review in another process, since it takes long. `ReviewArrived` follows."""
+
+    request_id: str
+    action: Action
+    context: ReviewContext
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtSettings:
     """Check that the repository's settings are those that the CLI was started with.
 
@@ -201,6 +210,7 @@ Command = (
     | Capture
     | LookAtChanges
     | LookAtGrounds
+    | ReviewElsewhere
     | LookAtSettings
     | RestoreCheckpoint
 )

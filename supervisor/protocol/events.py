@@ -32,6 +32,8 @@ from supervisor.protocol.kinds.decisions import (
     PatternAdjusted,
     PersonNeeded,
     RecoveryChosen,
+    ReviewArrived,
+    ReviewDeferred,
     ReviewMade,
     RungReached,
     StateChanged,
@@ -166,6 +168,8 @@ __all__ = [
     "ResourcesSeen",
     "RestoreFailed",
     "ResumeRequested",
+    "ReviewArrived",
+    "ReviewDeferred",
     "ReviewMade",
     "RollbackRequested",
     "RungReached",
@@ -248,6 +252,8 @@ AnyEvent = (
     | LimitsEased
     | ContextRestated
     | ApprovalAsked
+    | ReviewDeferred
+    | ReviewArrived
     | CheckpointAwaited
     | StateChanged
     | RungReached

@@ -103,6 +103,7 @@ def _renew_reader(reader: "ReadingService", config: Config, nobody: ReviewContex
 
 def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingService":
     """Make the reading service. Its process is started at the first request."""
+    from supervisor.runtime.reading.gate_reviews import reviewed
     from supervisor.runtime.reading.jobs import ReadPaths as ToRead
     from supervisor.runtime.reading.reader import ReadingService
     from supervisor.runtime.reading.reviews import pickled
@@ -115,7 +116,9 @@ def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingServic
         log.level,
         most_connections(allowed()),
     )
-    return ReadingService(places, daemon.journal)
+    reader = ReadingService(places, daemon.journal)
+    daemon.deferred_reviews.ask(partial(reviewed, reader))
+    return reader
 
 
 def _make_api(

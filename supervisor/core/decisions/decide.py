@@ -44,6 +44,7 @@ from supervisor.protocol.events import (
     PersonNeeded,
     RecoveryChosen,
     RestoreFailed,
+    ReviewDeferred,
     ReviewMade,
     RungReached,
     StateChanged,
@@ -195,7 +196,7 @@ class Decider:
 
     def _answer(
         self, memory: Memory, request: gate.Request, now: Event
-    ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | None:
+    ) -> ReviewMade | ApprovalAsked | CheckpointAwaited | ReviewDeferred | None:
         """The review of a request, or what it waits for; None while it waits."""
         awaited = memory.captures.awaited.get(request.request_id)
         if awaited is not None:
@@ -216,7 +217,15 @@ class Decider:
             return None
         if over := self._controller.refuses(action.tool, now.mono):
             return self._made(now, request, action, gate.used_up(over))
-        review = gate.review(self._reviewer, action, self._context(memory))
+        review = memory.requests.arrived.get(request.request_id)
+        if review is None and request.request_id in memory.requests.elsewhere:
+            return None
+        try:
+            review = review or gate.review(self._reviewer, action, self.context(memory))
+        except gate.ReviewDeferredError:
+            return ReviewDeferred(
+                agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action
+            )
         review = memory.allowances.applied(action, review, now.mono)
         settings = self._settings.approval
         used_up = self._used_up(memory, action, review, now)
@@ -274,7 +283,8 @@ class Decider:
             return before.review
         return None
 
-    def _context(self, memory: Memory) -> ReviewContext:
+    def context(self, memory: Memory) -> ReviewContext:
+        """Return what a review is told beside the action."""
         return ReviewContext(
             task=memory.task,
             history=memory.calls.steps,

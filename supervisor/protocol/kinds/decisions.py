@@ -119,6 +119,24 @@ class ApprovalAsked(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDeferred(Event):
+    """The review of an action takes longer than the gate may be held; it goes on in another process."""
+
+    request_id: str
+    action: Action
+    kind: Literal["review_deferred"] = "review_deferred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewArrived(Event):
+    """The other process has reviewed an action, or failed to; what is decided by it follows."""
+
+    request_id: str
+    review: Review
+    kind: Literal["review_arrived"] = "review_arrived"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointAwaited(Event):
     """An action waits at the gate until the workspace has been captured, so that it can be undone."""
 

@@ -67,7 +67,7 @@ class Policy:
         self.config = config
         self.digest = digest_of(config)
         """Names all that the policy is made of: keys, texts, and the code of plugins that are files."""
-        self._reviewer: Reviewer = make_gate_reviewer(config, clock)
+        self._reviewer: Reviewer = make_gate_reviewer(config, clock, defers=True)
         self._record, self._clock = record, clock
         about = session_settings(config, places, environ)
         self._about: SessionSettings = replace(about, own_rules=own_rule_names(config))

@@ -44,6 +44,7 @@ from monitors.review.scene.lookups import FileLookups
 from monitors.review.settings import Profile
 from monitors.review.user_rules import OwnRule, OwnRules
 from supervisor.config.model import Config
+from supervisor.core.gate import ReviewDeferredError
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.review_settings import review_settings
 from supervisor.runtime.clock import Clock
@@ -53,6 +54,14 @@ DEADLINE_SECONDS = 0.5
 """Processor seconds a review may use: a thousand times the usual fraction of a millisecond, ten times the most that
 an input of 64 KB takes. The gate answers no other agent meanwhile."""
 
+
+HELD_SECONDS = 0.05
+"""Processor seconds that a review may hold the gate's loop, in which every other agent waits as well: a hundred times
+the usual, and what the largest inputs that are no attack stay below."""
+
+HELD_LONGEST_SECONDS = 0.5
+"""Seconds on the wall that a review may hold the loop: one that waits for a slow disk, or for what a plugin asks. It
+is ten times the processor time, since a loaded machine stretches an honest review as much."""
 
 LONGEST_SECONDS = 10.0
 """Seconds on the wall that a review may take. The daemon does nothing else meanwhile, so it is less than the 20 s
@@ -83,6 +92,7 @@ class WatchedReviewer:
         clock: Tells the time that reviews take.
         deadline_seconds: Processor seconds that one review may use.
         longest_seconds: Seconds that it may take on the wall.
+        defers: Whether a review that takes longer is to be made elsewhere, and not at an end.
     """
 
     def __init__(
@@ -91,7 +101,10 @@ class WatchedReviewer:
         clock: Clock,
         deadline_seconds: float = DEADLINE_SECONDS,
         longest_seconds: float = LONGEST_SECONDS,
+        *,
+        defers: bool = False,
     ) -> None:
+        self._defers = defers
         self._reviewer = reviewer
         self._clock = clock
         self._deadline_seconds = deadline_seconds
@@ -102,15 +115,26 @@ class WatchedReviewer:
 
         Raises:
             ReviewDeadlineError: It took too long. Whatever else the reviewer raises comes through as well.
+            ReviewDeferredError: It took too long for here, and is to be made elsewhere.
         """
         started = self._clock.mono()
-        with deadline(self._deadline_seconds, self._longest_seconds):
-            review = self._reviewer.review(action, context)
+        try:
+            with deadline(self._deadline_seconds, self._longest_seconds):
+                review = self._reviewer.review(action, context)
+        except ReviewDeadlineError as error:
+            if self._defers:
+                raise ReviewDeferredError(str(error)) from None
+            raise
         return replace(review, micros=round((self._clock.mono() - started) * 1e6))
 
 
 def make_gate_reviewer(
-    config: Config, clock: Clock, *, profile: Profile = "standard", facts: FileLookups | None = None
+    config: Config,
+    clock: Clock,
+    *,
+    profile: Profile = "standard",
+    facts: FileLookups | None = None,
+    defers: bool = False,
 ) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
@@ -119,6 +143,7 @@ def make_gate_reviewer(
         clock: Tells the time that reviews take.
         profile: Where actions are judged; under `strict` nothing of this machine is looked up.
         facts: Looks things up; in this machine's file system where None.
+        defers: Whether it holds its caller for a moment only, and what takes longer is to be made elsewhere.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
@@ -128,6 +153,8 @@ def make_gate_reviewer(
     if more:
         step = Chain([("built-in", step), *more])
     rules = [OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules]
+    if defers:
+        return WatchedReviewer(OwnRules(rules, step), clock, HELD_SECONDS, HELD_LONGEST_SECONDS, defers=True)
     return WatchedReviewer(OwnRules(rules, step), clock)
 
 
@@ -177,12 +204,15 @@ class _Timer:
         self._seconds = self._longest_seconds = 0.0
         self._running = self._ours = False
         self._others = NOBODY
+        self.expired: ReviewDeadlineError | None = None
+        """The end that was raised; a reviewer may have caught it and gone on."""
 
     def start(self, seconds: float, longest_seconds: float) -> dict[int, Any]:
         """Start; returns the earlier handlers of the signals, if they are to be restored."""
         self._others = signal.getitimer(signal.ITIMER_REAL)
         before = self._take()
         self._seconds, self._longest_seconds, self._running = seconds, longest_seconds, True
+        self.expired = None
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN_SECONDS)
         signal.setitimer(signal.ITIMER_REAL, longest_seconds, AGAIN_SECONDS)
         return before
@@ -210,8 +240,10 @@ class _Timer:
         if not self._running:
             return
         if number == signal.SIGVTALRM:
-            raise ReviewDeadlineError(self._seconds, "of processor time")
-        raise ReviewDeadlineError(self._longest_seconds, "on the clock")
+            self.expired = ReviewDeadlineError(self._seconds, "of processor time")
+        else:
+            self.expired = ReviewDeadlineError(self._longest_seconds, "on the clock")
+        raise self.expired
 
 
 _timer = _Timer()
@@ -232,6 +264,8 @@ def deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
             yield
         finally:
             _timer.stop(before)
+        if _timer.expired is not None:
+            raise _timer.expired
     except ReviewDeadlineError:
         _timer.stop(before)  # once more: it can fall into the very moment in which the timers are being stopped
         raise

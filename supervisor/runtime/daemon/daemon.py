@@ -45,6 +45,7 @@ from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
+from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
 from supervisor.runtime.daemon.hooks import HookRunner, VetoError
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
@@ -145,6 +146,7 @@ class Daemon:
         self._tasks = tasks
         self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
         self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
+        self.deferred_reviews = DeferredReviews(clock, tasks, self.happened)
         tools = Tools(
             journal=journal,
             incidents=incidents,
@@ -154,6 +156,7 @@ class Daemon:
             capture=self.checkpointing.capture,
             look=self.checkpointing.look,
             look_again=self.checkpointing.look_again,
+            review=self.deferred_reviews.make,
             restore=self.checkpointing.restore,
             fault=self.fault,
             answers_due=self._answers_due,

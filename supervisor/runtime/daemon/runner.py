@@ -33,6 +33,7 @@ from supervisor.protocol.commands import (
     LookAtSettings,
     ReportIncident,
     RestoreCheckpoint,
+    ReviewElsewhere,
     SendLine,
     StartTimer,
     StopTimer,
@@ -125,6 +126,8 @@ class Tools:
     """Looks which files changed; the result of a look after a call is reported later."""
     look_again: Callable[[str, LookAtGrounds], object]
     """Checks whether the grounds of a review still hold; the result is reported later."""
+    review: Callable[[str, ReviewElsewhere], object]
+    """Has a review made in another process, and the outcome reported; returns at once."""
     restore: Callable[[str, RestoreCheckpoint], object]
     """Has a checkpoint's files restored, and the outcome reported; returns at once."""
     fault: Callable[..., object]
@@ -249,6 +252,8 @@ class Runner:
                 self._tools.look(self.agent, command)
             case LookAtGrounds():
                 self._tools.look_again(self.agent, command)
+            case ReviewElsewhere():
+                self._tools.review(self.agent, command)
             case LookAtSettings():
                 tasks.start_soon(self._look_at_settings, command.workspace, name=f"settings of {self.agent}")
             case RestoreCheckpoint():

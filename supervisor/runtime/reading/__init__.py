@@ -4,6 +4,7 @@ The daemon takes a request, checks it, and hands the connection over with a job;
 
 answers          HTTP as the reading process speaks it
 checkpoint_list  the list of checkpoints as readers ask for it
+gate_reviews     reviews of agents' actions, which the gate's own loop has no time for
 handing_over     handing a connection over
 incident_lines   the incident log's lines as readers ask for them
 jobs             jobs of the daemon for its reading process

@@ -9,12 +9,13 @@ import os
 import pickle
 import socket
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 from monitors.contract import anyjson
-from monitors.contract.actions import Action
+from monitors.contract.actions import Action, Review, ReviewContext
+from supervisor.protocol.events import ReviewArrived
 
 LINES = "application/x-ndjson"
 """The content type of streams."""
@@ -121,6 +122,49 @@ class Reviewing:
     def read(self) -> Action:
         """The action."""
         return Action(*anyjson.loads(self.action))
+
+
+@dataclass(frozen=True, slots=True)
+class GateReviewing:
+    """The gate's answer to an action of an agent, which took too long to be made in the gate's own loop."""
+
+    action: bytes
+    """As JSON, like that of `Reviewing`."""
+    context: ReviewContext
+
+    @classmethod
+    def of(cls, action: Action, context: ReviewContext) -> Self:
+        """Ask for the review of an action."""
+        return cls(anyjson.dumps([getattr(action, each.name) for each in fields(action)]), context)
+
+    def read(self) -> Action:
+        """The action."""
+        return Action(*anyjson.loads(self.action))
+
+    @staticmethod
+    def answer(review: Review) -> bytes:
+        """Spell the review as the journal does."""
+        from supervisor.protocol.records import spell
+
+        return spell(ReviewArrived(agent="", at=0.0, mono=0.0, request_id="", review=review))
+
+    @staticmethod
+    def review(answer: bytes) -> Review:
+        """Read the review out of the whole answer.
+
+        Raises:
+            ValueError: There is no answer.
+            TypeError: The answer is something else.
+        """
+        from supervisor.protocol.records import read_event
+
+        head, _, body = answer.partition(b"\r\n\r\n")
+        if not body:
+            raise ValueError(f"the process that reviews gave no answer: {head[:100]!r}")
+        event = read_event(body)
+        if not isinstance(event, ReviewArrived):
+            raise TypeError(f"the process that reviews answered otherwise: {body[:200]!r}")
+        return event.review
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from monitors.contract import anyjson
-from monitors.contract.actions import Action, Review
+from monitors.contract.actions import Action, Review, ReviewContext
 from supervisor.runtime.daemon.exposition import CONTENT_TYPE, exposition
 from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
@@ -33,6 +33,7 @@ from supervisor.runtime.reading.jobs import (
     Checkpoints,
     Events,
     FileProgress,
+    GateReviewing,
     Incidents,
     MetricsText,
     ReadJob,
@@ -68,7 +69,7 @@ class Process:
         self._progress = Follower()
         self._indexes = JournalIndexes(places.journal)
         self._lines = JournalLines(self._indexes, files_of(self._indexes))
-        self._reviewing: Callable[[Action], Review] | None = None
+        self._reviewing: Callable[[Action, ReviewContext | None], Review] | None = None
         self._open = 0
         self._one_text = anyio.Lock()
         self._counted, self._text = b"", b""
@@ -140,6 +141,8 @@ class Process:
                 await answer.stream(listed(self._places.checkpoints, agent), JSON)
             case Reviewing() as wanted:
                 await answer.whole(anyjson.dumps(self._review(wanted.read())), JSON)
+            case GateReviewing() as wanted:
+                await answer.whole(wanted.answer(self._review(wanted.read(), wanted.context)), JSON)
             case unknown:
                 raise TypeError(f"{unknown!r} is nothing that can be read")
 
@@ -152,11 +155,11 @@ class Process:
                 self._counted, self._text = counted, text.encode()
             return self._text
 
-    def _review(self, action: Action) -> Review:
+    def _review(self, action: Action, context: ReviewContext | None = None) -> Review:
         """Review as the gate would, in this loop: only a process's main thread can be interrupted at a time limit."""
         if self._reviewing is None:
             self._reviewing = reviewing(self._places.reviewer)
-        return self._reviewing(action)
+        return self._reviewing(action, context)
 
     async def _keep_indexes(self) -> None:
         """Make the indexes that are not there, and keep up that of the file that is written, a piece at a time."""

@@ -15,8 +15,8 @@ def pickled(config: "Config", nobody: ReviewContext) -> bytes:
     return pickle.dumps((config, nobody))
 
 
-def reviewing(needed: bytes) -> Callable[[Action], Review]:
-    """A reviewer like the gate's own, with the same configuration and plugins.
+def reviewing(needed: bytes) -> Callable[[Action, ReviewContext | None], Review]:
+    """A reviewer like the gate's own, with the same configuration and plugins; without a context, of no agent.
 
     Args:
         needed: What `pickled` gave.
@@ -31,4 +31,4 @@ def reviewing(needed: bytes) -> Callable[[Action], Review]:
 
     config, nobody = pickle.loads(needed)  # noqa: S301 - our own
     reviewer = make_gate_reviewer(config, Clock())
-    return lambda action: gate.review(reviewer, action, nobody)
+    return lambda action, context: gate.review(reviewer, action, context or nobody)

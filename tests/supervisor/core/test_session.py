@@ -5,17 +5,21 @@ from typing import Any
 
 import pytest
 
+from monitors.contract.actions import Review
 from monitors.contract.errors import IllegalStepError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
 from monitors.guarded import Guarded
+from supervisor.core.gate import ReviewDeferredError
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
     CloseInput,
+    Command,
     EndTree,
     Freeze,
     Launch,
     ReportIncident,
+    ReviewElsewhere,
     SendLine,
     StartTimer,
     Terminate,
@@ -24,7 +28,7 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.words import AgentState, StopStep
 from supervisor.runtime.incidents.log import IncidentLog
-from tests.stages.session import Play, answers, lines, recorded, verdict
+from tests.stages.session import ALLOW, Play, answers, lines, recorded, verdict
 
 STOP = verdict(Decision.BLOCK, "hands off", stop=True)
 
@@ -454,3 +458,51 @@ def test_two_messages_that_the_cli_takes_as_one_prompt_are_known_by_their_ids() 
     play.taken("first\nsecond")
     play.init()
     assert CloseInput() in play.result()
+
+
+def too_long() -> Review:
+    raise ReviewDeferredError("the review took more than 0.05 s")
+
+
+def elsewhere(commands: Any) -> list[str]:
+    return [command.action.input["command"] for command in commands if isinstance(command, ReviewElsewhere)]
+
+
+def arrive(play: Play, request_id: str, review: Review) -> list[Command]:
+    return play.feed(events.ReviewArrived(**play.stamp(), request_id=request_id, review=review))
+
+
+def test_a_review_that_takes_long_is_made_elsewhere_and_other_calls_are_answered_meanwhile() -> None:
+    play = Play({"long": too_long}).running()
+    first = play.call("long one")
+    assert elsewhere(first) == ["long one"]
+    assert answers(first) == []
+    second = play.call("ls")
+    assert elsewhere(second) == []
+    assert [answer["permissionDecision"] for answer in answers(second)] == ["allow"]
+    assert [answer["permissionDecision"] for answer in answers(arrive(play, "r2", verdict(Decision.BLOCK)))] == ["deny"]
+    assert answers(arrive(play, "r2", verdict(Decision.ALLOW))) == []
+
+
+def test_a_review_that_nobody_waits_for_any_more_changes_nothing() -> None:
+    play = Play({"long": too_long}).running()
+    assert answers(arrive(play, "r9", verdict(Decision.ALLOW))) == []
+    play.call("long one")
+    play.line({"type": "control_cancel_request", "request_id": "r2"})
+    assert arrive(play, "r2", verdict(Decision.ALLOW)) == []
+
+
+def test_a_review_that_was_under_way_as_the_daemon_ended_is_made_again() -> None:
+    play = Play({"long": too_long}).running()
+    play.call("long one")
+    after = Play({"long": too_long}, prompt=play.task.prompt)
+    for seq, event in play.journal:
+        after.journal.append((seq, event))
+        if isinstance(event, events.TaskSubmitted):
+            after.session = after.make(event)
+        assert after.session is not None
+        after.session.remember(seq, event)
+    assert after.session is not None
+    adopted = play.journal[-1]
+    assert elsewhere(after.session.recover(adopted[0] + 1, adopted[1])) == ["long one"]
+    assert [answer["permissionDecision"] for answer in answers(arrive(after, "r2", ALLOW))] == ["allow"]

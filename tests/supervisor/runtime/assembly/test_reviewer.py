@@ -1,3 +1,4 @@
+import contextlib
 import signal
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from supervisor.config.model import Config
 from supervisor.core import gate
+from supervisor.core.gate import ReviewDeferredError
 from supervisor.runtime.assembly import reviewer as reviewing
 from supervisor.runtime.assembly.plugins import PluginError
 from supervisor.runtime.assembly.reviewer import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
@@ -63,6 +65,32 @@ def test_a_review_that_uses_up_its_processor_time_is_ended(do: Callable[[], None
 def test_a_review_that_waits_is_ended_by_the_clock() -> None:
     with pytest.raises(ReviewDeadlineError, match=r"more than 0\.1 s on the clock"):
         watched(lambda: time.sleep(30), longest=0.1)
+
+
+def caught_for_good() -> None:
+    """A plug-in that swallows the end of its time, and says that all is well."""
+    with contextlib.suppress(Exception):
+        burn()
+
+
+def test_a_reviewer_that_catches_the_end_of_its_time_is_not_believed() -> None:
+    with pytest.raises(ReviewDeadlineError):
+        watched(caught_for_good)
+
+
+@pytest.mark.parametrize("do", [burn, burn_and_catch, caught_for_good, lambda: time.sleep(30)])
+def test_a_review_that_takes_longer_than_the_gate_may_be_held_is_put_off(do: Callable[[], object]) -> None:
+    reviewer = WatchedReviewer(Doing(do), Clock(), 0.05, 0.3, defers=True)
+    with pytest.raises(ReviewDeferredError):
+        gate.review(reviewer, ACTION, CONTEXT)
+
+
+def test_the_gates_own_reviewer_puts_off_and_that_of_the_command_line_waits() -> None:
+    hostile = Action("Bash", {"command": "echo a; " * 2_000_000}, "/w", "/w")
+    waits = make_gate_reviewer(Config(), Clock())
+    assert gate.review(waits, hostile, CONTEXT).decision is Decision.BLOCK
+    quick = make_gate_reviewer(Config(), Clock(), defers=True)
+    assert gate.review(quick, ACTION, CONTEXT).decision is Decision.ALLOW
 
 
 def test_what_a_reviewer_raises_comes_through() -> None:
