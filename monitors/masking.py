@@ -34,7 +34,8 @@ SCAN_BYTES = 32 * 1024 * 1024
 MOST_OWN = 100
 """Patterns and values of one's own at most: each costs every record some time."""
 
-_ESCAPES = re.compile(rb"\\+(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = re.compile(rb'\\+(?:u[0-9a-fA-F]{4}|[^"\\])|(?<!\\)(?:\\\\)*\\"|\\+')
+"""Escapes of JSON, also of JSON within JSON. The quote that ends a string behind a backslash is none."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 

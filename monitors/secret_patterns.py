@@ -74,6 +74,7 @@ KINDS = (
         "a password in an address", ("://",),
         re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])"),
         possible=re.compile(r"(?i)\b(?P<kept>[a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"),
+        whole=re.compile(r"(?P<kept>\b[a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}(?=@(?!localhost\b|127\.|\[::1\]))"),
         scan=r"://[^\s/@:\"]{1,200}:[^\s/@\"]{1,200}@",
     ),
 )  # fmt: skip
@@ -118,14 +119,18 @@ def secrets_in(text: str) -> list[str]:
 def masked(text: str) -> str:
     """Return the text with each secret replaced by its kind."""
     for kind in _kinds(text):
-        text = (kind.whole or kind.certain).sub(f"[{kind.name} was here]", text)
+        text = _replaced(kind.whole or kind.certain, f"[{kind.name} was here]", text)
     return text
+
+
+def _replaced(pattern: re.Pattern[str], mark: str, text: str) -> str:
+    return pattern.sub(lambda found: (found.groupdict().get("kept") or "") + mark, text)
 
 
 def hidden(text: str, mark: str) -> str:
     """Return the text with whatever may be a secret replaced by a mark."""
     for kind in _kinds(text):
-        text = (kind.possible or kind.certain).sub(lambda found: (found.groupdict().get("kept") or "") + mark, text)
+        text = _replaced(kind.possible or kind.certain, mark, text)
     return text
 
 

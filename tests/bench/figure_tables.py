@@ -13,6 +13,7 @@ SUBJECTS: Mapping[str, str] = {
     "start": "Start and memory",
     "shim": "The shim, and a stop",
     "journal": "The journal",
+    "masking": "Masking",
     "wire": "The wire",
     "core": "The core",
     "checkpoints": "Checkpoints",

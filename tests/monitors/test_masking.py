@@ -91,6 +91,17 @@ def test_a_value_never_reaches_beyond_its_string() -> None:
     assert (masked["a"], masked["b"], masked["d"]) == ("http://x", "y:zzzz@w", "e")
 
 
+def test_a_string_that_ends_with_a_backslash_ends_there() -> None:
+    data = b'{"0":["\\\\"],"a":"378282246310005"}'
+    assert orjson.loads(MASKER.mask(data).data)["a"].startswith("[card:")
+
+
+def test_the_host_of_an_address_with_a_password_stays() -> None:
+    masked = MASKER.mask_text("git push https://anna:geheim99@github.com/a/b")
+    assert masked.startswith("git push https://[password-in-an-address:")
+    assert masked.endswith("]@github.com/a/b")
+
+
 def test_a_known_secret_is_masked_as_json_spells_it() -> None:
     assert b"phrase" not in MASKER.mask(orjson.dumps({"env": 'X=pa"ss\\phrase'})).data
 
