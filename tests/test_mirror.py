@@ -96,6 +96,7 @@ WITHOUT = {
     "supervisor/runtime/api/orders.py": "tests/supervisor/runtime/services/test_orders.py asks every route",
     "supervisor/runtime/daemon/orders.py": "tests/supervisor/runtime/services/test_orders.py meets each on a daemon",
     "supervisor/runtime/api/outcomes.py": "tests/supervisor/cli/commands/policy/test_outcome.py asks every route",
+    "supervisor/runtime/api/budgets.py": "tests/supervisor/runtime/services/test_budgets.py asks it beside a daemon",
     "supervisor/runtime/api/metrics.py": "tests/supervisor/runtime/daemon/test_metrics.py scrapes it",
     "supervisor/runtime/daemon/exposition.py": "tests/supervisor/runtime/daemon/test_metrics.py scrapes what it writes",
     "supervisor/runtime/api/gathering.py": "tests/supervisor/runtime/daemon/test_metrics.py scrapes what it gathers",

@@ -5,6 +5,7 @@
 | at a usage limit | wait until the stated reset, and resume the same session |
 | because the service was overloaded or timed out | wait, longer each time, and resume the same session |
 | by a crash, for the first time | resume the same session with what is known |
+| because the CLI refused to resume the session | a new session with what is known |
 | by a crash again | a new session with what is known: the old one may be the cause of the crash |
 | by a signal from outside, to it or its shim, however often | resume the same session: it was not the cause |
 | by a crash more often than `max_retries` | a person |
@@ -52,6 +53,10 @@ class AgentEnd:
     last: LastAttempt
     killed: bool = False
     """Whether it was ended from outside, by a signal or with its shim; the session is not the cause."""
+    resume_refused: bool = False
+    """Whether the CLI ended before it took its session up again."""
+    resets_at: float | None = None
+    """When the CLI's own notice says that the limit ends, in Unix seconds; None without a notice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def after_end(
     """
     error = recognise(ended.said)
     if error is not None and error.kind is ErrorKind.USAGE_LIMIT:
-        wait = wait_seconds(ended.said, now, offset)
+        wait = wait_seconds(ended.said, now, offset, ended.resets_at)
         why = f"A usage limit was reached; it goes on in {wait / 60:.0f} minutes."
         return _go_on(ended, why, EndCause.USAGE_LIMIT, wait)
     if error is not None and error.kind in (ErrorKind.OVERLOADED, ErrorKind.TIMED_OUT):
@@ -131,6 +136,10 @@ def _after_crash(ended: AgentEnd, max_retries: int) -> RecoveryPlan:
             Follow.PERSON,
             f"Its agents crashed {counted(ended.crashes, 'time')}, and {max_retries} retries are the most.",
         )
+    if ended.resume_refused and not ended.killed:
+        said = " ".join(ended.said.split())[:200] or ended.last.how
+        why = f"Its CLI refused to resume its session ({said}); it begins anew, with what is known."
+        return RecoveryPlan(Follow.FRESH, why, prompt=context(ended.prompt, replace(ended.last, same_session=False)))
     again = ended.crashes > 1 and not ended.killed
     follow = Follow.FRESH if again else Follow.RESUME
     how = "begins anew, since the session may be what crashes it" if again else "goes on in the same session"

@@ -50,9 +50,17 @@ def resets_at(text: str, now: float, offset: Offset) -> float | None:
     return None
 
 
-def wait_seconds(text: str, now: float, offset: Offset) -> float:
-    """Return the seconds to wait: until the stated reset and a minute more, or an hour if none is stated."""
-    at = resets_at(text, now, offset)
+def wait_seconds(text: str, now: float, offset: Offset, noticed: float | None = None) -> float:
+    """Return the seconds to wait: until the stated reset and a minute more, or an hour if none is stated.
+
+    Args:
+        text: What the CLI said.
+        now: Unix time now, in seconds.
+        offset: Where the time zones are.
+        noticed: The reset of a notice apart from the text, in Unix seconds, which comes first: it names no time zone.
+    """
+    at = _believed(noticed, now) if noticed is not None else None
+    at = resets_at(text, now, offset) if at is None else at
     return DEFAULT_SECONDS if at is None else max(0.0, at - now) + MARGIN_SECONDS
 
 

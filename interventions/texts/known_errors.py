@@ -41,7 +41,7 @@ _TABLE: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = tuple(
         ),
         (
             ErrorKind.OVERLOADED,
-            r"overloaded_error|\boverloaded\b|API Error: (?:529|503)|rate_limit_error|API Error: 429",
+            r"overloaded_error|\boverloaded\b|API Error: (?:(?:Request rejected )?\(?429|529|503)|rate_limit_error",
         ),
         (
             ErrorKind.TIMED_OUT,

@@ -272,6 +272,14 @@ class Resources(Section):
     max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
     """Cost of all agents together on one day of UTC, in US dollars. Once it is used up, all agents are held at their
     next call, and so are those that start. They go on by themselves when the day is over, or by `chaperon resume`."""
+    max_tokens_per_day: Count | None = None
+    """Tokens of all agents together on one day of UTC, cached ones counted; as above. A subscription has no price, and
+    tokens are what it uses up."""
+    max_account_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
+    """Cost of the agents of one account on one day of UTC, in US dollars; as above. An account is named by its
+    credential (`chaperon budgets`), so that another credential has a budget of its own."""
+    max_account_tokens_per_day: Count | None = None
+    """Tokens of the agents of one account on one day of UTC; as above."""
     prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()
     """Prices of models, which count instead of the CLI's; the first that fits."""
 

@@ -53,6 +53,9 @@ class TaskSettings:
     """How many are worked on at once: one CLI has about 205 MB, and a test run beside it keeps a core busy."""
     slots_per_repository: Count | None = None
     """The same for each repository; empty: as `slots`."""
+    slots_per_account: Count | None = None
+    """The same for the account in force, named by the credential of agents (`chaperon budgets`); empty: as `slots`.
+    Agents that an earlier credential still pays for have none of these slots."""
     min_free_memory_mb: Annotated[int, Key(), Ge(0)] = 512
     """Memory that must be available before one more is begun, in MiB: an idle CLI has 205, with a test run twice
     that."""

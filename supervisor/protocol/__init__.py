@@ -20,5 +20,6 @@ retrying      the CLI's own retries
 rollbacks     one declaration of how a person wants to go back, for the route, the journal's event and the command
 settings      the settings of a repository that make the CLI run programs, and the settings that these run under
 tasks         the words of stored tasks, which exist apart from the agents that try them
+usage_limits  notices of the account's usage limits
 words         the enumerations that names, messages, the socket API and the docs share
 """

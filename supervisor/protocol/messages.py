@@ -18,6 +18,7 @@ from pydantic import AliasPath, Field, InstanceOf, TypeAdapter, ValidationError
 
 from monitors.contract.errors import FrameError
 from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.usage_limits import LimitNotice
 
 Json = Mapping[str, Any]
 
@@ -228,6 +229,7 @@ Message = (
     | BackgroundTask
     | BackgroundCommands
     | Retrying
+    | LimitNotice
     | MessageProgress
     | Unknown
     | NotJson
@@ -304,6 +306,8 @@ def parse_frame(frame: Json) -> Message:
         if subtype == "api_retry":
             return Retrying.of(frame)
         kind = f"system/{subtype}"
+    elif kind == "rate_limit_event":
+        return LimitNotice.of(frame)
     elif kind == "control_request":
         request = frame.get("request")
         full = f"control_request/{request.get('subtype') if isinstance(request, dict) else ''}"

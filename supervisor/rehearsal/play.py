@@ -31,7 +31,7 @@ async def play(
     model = str(body.get("model", ""))
     if isinstance(failure, ApiError):
         wait = failure.retry_after_seconds
-        headers = {} if wait is None else {"retry-after": f"{wait:g}"}
+        headers = dict(failure.headers) if wait is None else {**dict(failure.headers), "retry-after": f"{wait:g}"}
         await connection.answer(failure.status, reply.error_body(failure), headers)
     elif body.get("stream"):
         await connection.begin_stream()

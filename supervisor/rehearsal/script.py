@@ -31,6 +31,8 @@ class ApiError:
     """The API's message; empty means its usual one."""
     retry_after_seconds: float | None = None
     """Sent as `retry-after`; None sends none, and the CLI chooses its own pause."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers, as the API has for an account's usage limits."""
 
 
 @dataclass(frozen=True, slots=True)

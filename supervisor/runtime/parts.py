@@ -44,6 +44,7 @@ from supervisor.runtime.gateway.messages import Refused
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.protection.protector import Protector
+from supervisor.runtime.services.budgets import account_facts
 from supervisor.runtime.state_files import OpenedState
 from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
@@ -161,6 +162,7 @@ def make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
         lambda: daemon.ending,
         daemon.checkpoint_manager.changed_since_start,
         folders,
+        lambda: account_facts(daemon),
     )
     dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)
     daemon.watchers.append(dispatcher.saw)

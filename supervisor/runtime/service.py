@@ -31,6 +31,7 @@ from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.policy_store import keep_policy
 from supervisor.runtime.assembly.protection import make_protector
 from supervisor.runtime.assembly.settings import (
+    day_limits,
     detector_settings,
     off_limits,
     retention,
@@ -59,8 +60,8 @@ from supervisor.runtime.parts import (
     with_trusted,
 )
 from supervisor.runtime.processes.earlier_life import living
+from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
-from supervisor.runtime.services.day_budget import DayBudget
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
@@ -164,8 +165,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if setup.source is not None:
                 tasks.start_soon(in_force.run, name="configuration")
             told = daemon.happened, setup.clock
-            budget = DayBudget(daemon, lambda: in_force.policy.config.resources.max_cost_per_day_usd)
-            tasks.start_soon(budget.run, name="budget of the day")
+            budgets = Budgets(daemon, lambda: day_limits(in_force.policy.config))
+            tasks.start_soon(budgets.run, name="budgets of the day")
             sampling = Sampling(board, opened.journal, manager.operations, *told)
             tasks.start_soon(sampling.run, name="sampling")
             judge = detector_settings(setup.config).judge

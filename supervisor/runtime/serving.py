@@ -16,6 +16,7 @@ from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
+    day_limits,
     detector_settings,
     pattern_names,
     task_settings,
@@ -23,6 +24,7 @@ from supervisor.runtime.assembly.settings import (
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.descriptors import allowed
 from supervisor.runtime.log import log
+from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.recovery import Recovering
 from supervisor.runtime.services.reloading import Reloading
 from supervisor.runtime.socket.admission import House, most_connections
@@ -131,6 +133,7 @@ def _make_api(
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
+    from supervisor.runtime.api.budgets import budget_routes
     from supervisor.runtime.api.metrics import metrics_routes
     from supervisor.runtime.api.outcomes import outcome_routes
     from supervisor.runtime.api.projects import project_routes
@@ -142,6 +145,7 @@ def _make_api(
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
     program_routes(api, daemon, in_force)
+    budget_routes(api, daemon, Budgets(daemon, lambda: day_limits(in_force.policy.config)))
     outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:

@@ -16,7 +16,9 @@ import pytest
 
 from monitors.review import tools
 from supervisor.protocol import control
+from supervisor.protocol.messages import parse_frame
 from supervisor.protocol.prices import Spent, price_of
+from supervisor.protocol.usage_limits import LimitNotice
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results, what_the_model_was_told
 from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
@@ -836,3 +838,23 @@ async def test_a_monitor_runs_its_command_in_a_shell_as_bash_does(run: Run, work
     async with run(monitor, Say("done")) as (cli, _):
         await cli.wait_for(lambda frame: frame.get("subtype") == "task_notification")
     assert (workspace / "ran.txt").exists()
+
+
+async def test_a_usage_limit_of_a_login_is_noticed_with_its_reset_and_one_of_a_key_is_not(run: Run) -> None:
+    reset = 4_102_444_800
+    limit = "anthropic-ratelimit-unified-"
+    stated = {"status": "rejected", "reset": str(reset), "representative-claim": "five_hour", "5h-reset": str(reset)}
+    failure = ApiError(
+        429, retry_after_seconds=3_000, headers=tuple((limit + name, value) for name, value in stated.items())
+    )
+    never = ScriptStep((Say("never"),), (failure,) * 20)
+    token = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{'a' * 80}"}
+    async with run(never, environment=token) as (cli, _):
+        ended = await cli.result()
+        (notice,) = [message for frame in cli.out if isinstance(message := parse_frame(frame), LimitNotice)]
+    assert (notice.rejected, notice.window, notice.resets_at) == (True, "five_hour", reset)
+    assert "You've hit your 5-hour limit" in ended["result"]
+    async with run(never) as (cli, _):
+        ended = await cli.result()
+        assert not [frame for frame in cli.out if frame["type"] == "rate_limit_event"]
+    assert "API Error: Request rejected (429)" in ended["result"]

@@ -84,3 +84,25 @@ async def test_one_that_waits_is_told_to_go_on_or_is_stopped_by_a_person(stage: 
         await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.STOPPED
         assert stage.nobody_is_left()
+
+
+async def test_a_resume_that_the_cli_refuses_for_good_begins_anew_with_what_is_known_and_says_so(stage: Stage) -> None:
+    stage.write("first.txt")
+    stage.steps.append(ScriptStep((Say("never"),), failures=(ApiError(400, "Claude AI usage limit reached"),) * 20))
+    async with stage.playing(), served(stage.base) as (daemon, _):
+        await daemon.submit(stage.base.submission(), by="test")
+        await reached(daemon, AgentState.WAITING)
+        session = daemon.board.summary("a1").session_id
+        kept = list(stage.base.root.rglob(f"{session}.jsonl"))
+        assert kept, "the CLI keeps its session there"
+        for each in kept:
+            each.unlink()
+        await daemon.request(events.ResumeRequested(**daemon.stamp("a1"), by="test"))
+        await until(lambda: len(stage.base.events(events.RecoveryChosen)) >= 2)
+        anew = stage.base.events(events.RecoveryChosen)[1]
+        assert (anew.recovery.cause, anew.recovery.fresh) == (EndCause.CRASHED, True)
+        assert f"refused to resume its session (No conversation found with session ID: {session})" in anew.recovery.why
+        assert "first.txt" in anew.recovery.prompt
+        await until(lambda: daemon.board.summary("a1").launches == 3)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
+        assert (await ended(daemon)).session_id != session

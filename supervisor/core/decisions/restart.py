@@ -79,6 +79,8 @@ def recovery(
         waits=tried.waits + 1,
         last=_last_attempt(memory, ended, workspace or NothingSurveyed()),
         killed=isinstance(ended, AgentVanished) or ended.signal in SENT_FROM_OUTSIDE,
+        resume_refused=_resume_refused(memory),
+        resets_at=tried.resets_at,
     )
     chance = crc32(f"{now.agent} {memory.going_back.launches}".encode()) / 2**32
     retries, backoff = settings.max_retries, settings.backoff
@@ -128,6 +130,8 @@ def _checked(plan: object) -> RecoveryPlan:
 
 def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | None:
     """Return the CLI's reason for its end; None if its end is no reason to start it again."""
+    if _resume_refused(memory) and isinstance(ended, AgentExited):
+        return ended.stderr_tail  # the result that it wrote before is of no turn
     turn_over = memory.state is AgentState.FINISHING or memory.turns.ended is not None
     if turn_over and memory.summary.failed:
         error = recognise(memory.summary.result)
@@ -135,6 +139,11 @@ def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | Non
     if memory.state not in AT_WORK:
         return None
     return ended.stderr_tail if isinstance(ended, AgentExited) else ""
+
+
+def _resume_refused(memory: Memory) -> bool:
+    """Whether the CLI ended before it took up the session that an earlier launch had begun."""
+    return bool(memory.summary.cli_version) and memory.going_back.launches > 1 and not memory.retries.began
 
 
 def _as_recovery(plan: RecoveryPlan) -> Recovery | None:

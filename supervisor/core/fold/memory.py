@@ -99,6 +99,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.prices import Prices
 from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.usage_limits import LimitNotice
 from supervisor.protocol.words import AgentState, StopStep
 
 USES = (UsageSeen, ToolCalled, ToolReturned, TurnEnded, ResourcesSampled)
@@ -354,6 +355,9 @@ class Memory:
                 if self.outage.retried(message):
                     self.pending_incidents.add(message)
                 self.summary.api = message.sentence
+            case LimitNotice():
+                self.retries.noticed(message)
+                self.summary.limit, self.summary.limit_resets_at = message.sentence, message.resets_at
             case _:
                 pass
 
@@ -382,6 +386,7 @@ class Memory:
         self.turns.began(self.state)
         self.stopping.turn_began()
         self.pending_incidents.turn_began()
+        self.retries.began = True
         self.summary.began(init)
 
     def _feed(self, observations: Sequence[Observation]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from interventions import sanitise
 from interventions.approval import DEADLINE_PASSED
+from interventions.decisions import EndCause, Recovery
 from monitors.contract.actions import PastCall, Review
 from monitors.contract.tasks import Task
 from monitors.contract.todo import TodoItem
@@ -25,6 +26,7 @@ from supervisor.protocol.events import (
     InterventionJudged,
     IssueSeen,
     JudgeAnswered,
+    RecoveryChosen,
     RecoveryTaken,
     RedirectRequested,
     ResourcesSeen,
@@ -186,6 +188,18 @@ class Summary:
     nothing is known."""
     cost_by_day: dict[int, float] = field(default_factory=dict)
     """The same by day: how many whole days of UTC passed since the beginning of 1970."""
+    account: str = ""
+    """The account that pays for the calls of its last launch; empty before the first."""
+    account_costs: dict[str, dict[int, float]] = field(default_factory=dict)
+    """Its cost by account, and by day as above."""
+    account_tokens: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Its tokens of all kinds by account, and by day as above."""
+    limit: str = ""
+    """The CLI's last notice of the account's usage limit, in words; empty if none is near."""
+    limit_resets_at: float | None = None
+    """When the window of that limit ends, in Unix seconds; None if it is not stated."""
+    limited_until: float | None = None
+    """Until when it waits for the account's usage limit to end, in Unix seconds; None if it does not."""
     input_tokens: int = 0
     """Fresh ones and cache writes."""
     written_tokens: int = 0
@@ -282,7 +296,7 @@ class Summary:
             case AgentLaunched():
                 self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
                 self.launches = event.number
-                self.sandbox = event.identity.sandbox if event.identity else ""
+                self.sandbox, self.account = event.identity.sandbox if event.identity else "", event.account
             case AgentAttached():
                 self.cli_pid, self.terminal, self.containment = event.cli_pid, event.terminal, "hooks"
                 self.launches = 1
@@ -290,6 +304,8 @@ class Summary:
                 self.unanswered = self.calls
                 self.stderr_tail = sanitise.text(event.stderr_tail) if isinstance(event, AgentExited) else ""
                 self._gone()
+            case RecoveryChosen(recovery=Recovery(cause=EndCause.USAGE_LIMIT) as recovery):
+                self.limited_until = event.at + recovery.wait_seconds
             case StopRequested():
                 self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
@@ -321,11 +337,14 @@ class Summary:
     def changed(self, event: StateChanged) -> None:
         """Note a step of the state table."""
         self.state, self.why = event.after, event.why
+        if event.before is AgentState.WAITING:
+            self.limited_until = None
         if event.after.ended:
             self.ended_at, self.pause = event.at, None
             self._gone()
 
     def _gone(self) -> None:
+        self.limited_until = None
         self.api, self.calls = "", ()
         self.memory_mb, self.processes, self.open_files = 0.0, 0, 0
 
@@ -378,10 +397,15 @@ class Summary:
             total: Over all its launches.
             at: When, as Unix time in seconds: the day to which what came since belongs.
         """
+        day = int(at // DAY)
         if total.cost_usd is not None and total.cost_usd != self.cost_usd:
-            day = int(at // DAY)
-            self.cost_by_day[day] = round(self.cost_by_day.get(day, 0.0) + total.cost_usd - (self.cost_usd or 0.0), 9)
+            costs, more = self.account_costs.setdefault(self.account, {}), total.cost_usd - (self.cost_usd or 0.0)
+            costs[day] = round(costs.get(day, 0.0) + more, 9)
+            self.cost_by_day[day] = round(self.cost_by_day.get(day, 0.0) + more, 9)
             self.cost_usd = total.cost_usd
+        if more_tokens := total.input + total.cache_write + total.cache_read + total.output - self.tokens:
+            tokens = self.account_tokens.setdefault(self.account, {})
+            tokens[day] = tokens.get(day, 0) + more_tokens
         self.input_tokens, self.written_tokens = total.input + total.cache_write, total.cache_write
         self.cached_tokens, self.output_tokens = total.cache_read, total.output
 
@@ -395,6 +419,11 @@ class Summary:
             return self.removed_at is None
         needs_look = self.state in (AgentState.FAILED, AgentState.LOST) and not self.recovered
         return now - self.ended_at < (NEEDS_LOOK_SECONDS if needs_look else RECENT_SECONDS)
+
+    @property
+    def tokens(self) -> int:
+        """Its tokens of all kinds."""
+        return self.input_tokens + self.cached_tokens + self.output_tokens
 
     @property
     def tokens_by_kind(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ Facts of the machine come in as numbers, so that the same facts give the same cl
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
@@ -27,6 +27,16 @@ class MachineFacts:
 
 NOT_LOOKED_AT = MachineFacts(inf, inf, 0.0)
 """The facts of a machine that was not looked at yet: they hold nothing back."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFacts:
+    """The limits that the account sets which would pay for the next agent."""
+
+    holds: str = ""
+    """Why none is begun for it now; empty if one may be."""
+    others: Container[str] = ()
+    """Agents that another account pays for."""
 
 
 class TaskQueue(Protocol):
@@ -63,6 +73,7 @@ class LocalQueue:
         drained_of: Returns why one task is not claimed, by orders for some; empty if it may be.
         awaited: Returns whether a task's work is still to be merged. What depends on it, in the same repository, would
             begin without that work.
+        account: Returns what the account that would pay for the next agent allows.
     """
 
     def __init__(
@@ -72,7 +83,9 @@ class LocalQueue:
         drained: Callable[[], str] = lambda: "",
         awaited: Callable[[str], bool] = lambda _: False,
         drained_of: Callable[[StoredTask], str] = lambda _: "",
+        account: Callable[[], AccountFacts] = AccountFacts,
     ) -> None:
+        self._account = account
         self._store, self._settings, self._drained, self._awaited = store, settings, drained, awaited
         self._drained_of = drained_of
 
@@ -82,7 +95,7 @@ class LocalQueue:
 
     def next(self, facts: MachineFacts) -> StoredTask | None:
         """The task to be claimed now; None if none can be."""
-        if self._drained() or closed_gate(self._settings(), facts) or self._full():
+        if self._drained() or closed_gate(self._settings(), facts) or self._full() or self._spent():
             return None
         busy = self._by_repository()
         return next((task for task in self._store.ready() if not self._not_now(task, busy, facts.now)), None)
@@ -100,6 +113,7 @@ class LocalQueue:
             or self._drained()
             or closed_gate(self._settings(), facts)
             or self._full()
+            or self._spent()
         )
 
     def _not_now(self, task: StoredTask, busy: Counter[str], now: float) -> str:
@@ -124,6 +138,14 @@ class LocalQueue:
     def _full(self) -> str:
         slots = self._settings().slots
         return f"no slot is free ({slots} in use)" if len(self._store.held()) >= slots else ""
+
+    def _spent(self) -> str:
+        """Say why the account pays for no other agent now."""
+        account, most = self._account(), self._settings().slots_per_account
+        if account.holds or most is None:
+            return account.holds
+        in_use = sum(task.run is None or task.run.agent not in account.others for task in self._store.held())
+        return f"the account has no slot free ({in_use} in use)" if in_use >= most else ""
 
     def _by_repository(self) -> Counter[str]:
         return Counter(task.spec.repository for task in self._store.held())

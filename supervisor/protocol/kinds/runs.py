@@ -82,6 +82,9 @@ class AgentLaunched(Event):
     """Number of the agent's launch; each rollback leads to another. Its shim's directory is named by it."""
     identity: Identity | None = None
     """Identity of its processes; None if an older chaperon launched them."""
+    account: str = ""
+    """The account that pays for its calls of the model, as `supervisor.runtime.gateway.account` names it; empty if an
+    older chaperon launched it."""
     kind: Literal["agent_launched"] = "agent_launched"
 
 

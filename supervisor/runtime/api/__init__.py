@@ -5,6 +5,7 @@ allowances   the routes by which a person lets an agent do what the reviewer wou
              back
 app          the socket's API
 bodies       bounds of requests' bodies
+budgets      the route of budgets
 checkpoints  the routes of the socket's API that are about checkpoints
 directories  the worktree or the repository that a directory in a request means
 discoveries  the routes of facts that agents note for others

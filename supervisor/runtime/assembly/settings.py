@@ -23,6 +23,7 @@ from supervisor.config.environment import agent_environment, without_keys
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home, data_home, home
 from supervisor.config.yaml_tree import YamlError, parse
+from supervisor.core.costs import DayLimits
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
@@ -73,6 +74,17 @@ def capture_rules(config: Config) -> CaptureRules:
 def task_settings(config: Config) -> TaskSettings:
     """Return the settings of stored tasks."""
     return settings_from(TaskSettings, config.tasks.model_dump())
+
+
+def day_limits(config: Config) -> DayLimits:
+    """Return the budgets of a day."""
+    given = config.resources
+    return DayLimits(
+        given.max_cost_per_day_usd,
+        given.max_tokens_per_day,
+        given.max_account_cost_per_day_usd,
+        given.max_account_tokens_per_day,
+    )
 
 
 def retention(config: Config) -> RetentionPolicy:

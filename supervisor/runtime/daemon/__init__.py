@@ -17,4 +17,5 @@ submission        the submission of a task, and the check whether it can be take
 summary_json      summaries of agents as JSON
 timers            named timers: `fire` is called with the name once the time has come, unless it was started again or
                   stopped
+usage_turns       the turns of agents that waited for their account's usage limit
 """

@@ -53,6 +53,7 @@ from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.runner import CommandBatch, Tools
 from supervisor.runtime.daemon.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
+from supervisor.runtime.daemon.usage_turns import UsageTurns
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
@@ -147,6 +148,10 @@ class Daemon:
         self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
         self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
         self.deferred_reviews = DeferredReviews(clock, tasks, self.happened)
+        self.usage_turns = UsageTurns(board, clock.wall)
+        """Agents that wait for a usage limit to end, and go on one after the other."""
+        self.account = launcher.account
+        """The account that pays for the agents that are launched."""
         tools = Tools(
             journal=journal,
             incidents=incidents,
@@ -161,6 +166,8 @@ class Daemon:
             fault=self.fault,
             answers_due=self._answers_due,
             reattached=lambda agent: self.runners.reattached(agent),
+            account=launcher.account,
+            in_turn=self.usage_turns.over,
         )
         again: Callable[[Session], HookLink | None] = lambda session: self.attaching.again(session)  # noqa: E731 - made later
         self.runners = Runners(board, tools, tasks, self._journal, again, self._over, launcher.directory)

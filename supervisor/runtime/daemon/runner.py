@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 
 from monitors.contract.wording import size
 from monitors.contract.words import Severity
+from supervisor.core.timers import RETRY
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
     ApplyLimits,
@@ -137,6 +138,10 @@ class Tools:
     """Whether the CLI of the agent waits for something from us."""
     reattached: Callable[[str], object]
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
+    account: str = ""
+    """The account that pays for the calls of agents that are launched."""
+    in_turn: Callable[[str, Callable[[], object]], object] = lambda _, go_on: go_on()
+    """Has an agent whose wait is over go on once its turn has come, by the function that is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +211,7 @@ class Runner:
         """Perform and listen until the agent has ended."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            timers = Timers(tasks, lambda name: self._tools.happened(events.TimerFired(**self._stamp(), name=name)))
+            timers = Timers(tasks, self._ran_out)
             if self._shim is not None:
                 self._listen(tasks, self._shim)
             async for batch in self._take:
@@ -219,6 +224,16 @@ class Runner:
                     break
             tasks.cancel_scope.cancel()
         await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
+
+    def _ran_out(self, timer: str) -> None:
+        """Tell the session that a timer ran out; that of another try waits for the agent's turn."""
+        if timer == RETRY:
+            self._tools.in_turn(self.agent, lambda: self._tell_of_timer(timer))
+        else:
+            self._tell_of_timer(timer)
+
+    def _tell_of_timer(self, name: str) -> None:
+        self._tools.happened(events.TimerFired(**self._stamp(), name=name))
 
     def close(self) -> None:
         """Let go of the shim; the agent, if it lives, goes on."""
@@ -351,6 +366,7 @@ class Runner:
                 containment=shim.containment,
                 number=number,
                 identity=shim.identity,
+                account=self._tools.account,
             )
         )
 

@@ -1,5 +1,6 @@
 """The gateway: the one process that holds the credential, by which agents reach the model and named hosts.
 
+account     the account that pays for the calls of agents, named by its credential
 client      the daemon's side: starts the process, opens a socket for each agent, keeps both there
 credential  the credential, from where the configuration says, read anew when it changes
 exchange    one request of an agent, forwarded or refused

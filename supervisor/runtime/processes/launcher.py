@@ -13,6 +13,7 @@ from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.events import EventStamp, SettingsFound
+from supervisor.runtime.gateway.account import account_of
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.credential import shielded
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
@@ -112,6 +113,8 @@ class ProcessLauncher:
         self._ends_with_daemon = ends_with_daemon
         self._sandboxes = sandboxes
         self._gateway = gateway
+        self.account = account_of(settings, environ)
+        """The account that pays for the agents that it launches."""
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Return the directory of the shim of an agent's launch: a directory serves one launch."""

@@ -1,7 +1,7 @@
 """Work beside the agents, and longer requests of people.
 
 checkpoint_upkeep  upkeep of checkpoints in idle moments
-day_budget         the budget of a day over all agents
+budgets            the budgets of a day, over all agents and of the account
 heartbeat          the daemon's heartbeat for the service manager
 judging            questions to a model whether an agent is stuck, if the configuration enables them
 orders             orders of people to many agents at once

@@ -22,7 +22,7 @@ from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.settings import TaskSettings
-from supervisor.core.tasks.queue import NOT_LOOKED_AT, LocalQueue, MachineFacts, TaskQueue
+from supervisor.core.tasks.queue import NOT_LOOKED_AT, AccountFacts, LocalQueue, MachineFacts, TaskQueue
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
 from supervisor.protocol import events
@@ -88,6 +88,8 @@ class TaskTools:
     changed: ChangedFiles
     folders: tuple[Path, ...] = ()
     """Folders whose disks must have room before a task is claimed."""
+    account: Callable[[], AccountFacts] = AccountFacts
+    """The account that would pay for the next agent."""
 
 
 @dataclass
@@ -103,9 +105,8 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Make the queue."""
         self._store = self.tools.board.tasks
-        self.queue: TaskQueue = LocalQueue(
-            self._store, lambda: self.settings, self._drained, self.tools.board.merges.awaited, self._drained_of
-        )
+        held_back = self._drained, self.tools.board.merges.awaited, self._drained_of, self.tools.account
+        self.queue: TaskQueue = LocalQueue(self._store, lambda: self.settings, *held_back)
         self._projects: dict[str, str] = {}
         """The repository of each worktree of pending tasks, looked up while a drain is of one."""
         self.facts = NOT_LOOKED_AT

@@ -32,6 +32,21 @@ def test_the_wait_is_until_the_stated_reset() -> None:
     assert plan(said="You've hit your session limit · resets 2pm (UTC)").wait_seconds == until_two + 60
 
 
+def test_the_clis_own_notice_of_the_reset_comes_before_its_words_if_it_can_be_believed() -> None:
+    words = "You've hit your 5-hour limit · resets 2pm (Mars/Base)"
+    assert plan(said=words, resets_at=1_000_300.0).wait_seconds == 360
+    assert plan(said="Claude AI usage limit reached", resets_at=9e9).wait_seconds == 3_600, "that is years away"
+
+
+def test_a_refused_resume_begins_anew_at_the_first_time_unless_something_killed_it() -> None:
+    found = plan(said="No conversation found with session ID: s-1\n", resume_refused=True)
+    assert found.follow is Follow.FRESH
+    assert "refused to resume its session (No conversation found with session ID: s-1)" in found.why
+    assert "Mend the parser" in found.prompt
+    assert plan(resume_refused=True, killed=True).follow is Follow.RESUME
+    assert plan(resume_refused=True, crashes=4).follow is Follow.PERSON, "it is bounded like every other"
+
+
 @pytest.mark.parametrize(("waits", "seconds"), [(1, 5.0), (4, 40.0)])
 def test_an_overloaded_service_is_waited_for_longer_each_time(waits: int, seconds: float) -> None:
     found = plan(said="API Error: 529 overloaded_error", waits=waits)

@@ -19,6 +19,8 @@ K = ErrorKind
         ("ModuleNotFoundError: No module named 'yaml.nodes'", K.IMPORT_ERROR, "yaml.nodes"),
         ("Error: Cannot find module 'left-pad'", K.IMPORT_ERROR, "left-pad"),
         ("ImportError: cannot import name 'x' from 'pkg.mod' (/p)", K.IMPORT_ERROR, "pkg.mod"),
+        ("API Error: Request rejected (429) · This request would exceed your account's rate limit.", K.OVERLOADED, ""),
+        ("You've hit your 5-hour limit · resets 8:06pm (UTC)", K.USAGE_LIMIT, ""),
         ('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', K.OVERLOADED, ""),
         ("API Error: Request timed out.", K.TIMED_OUT, ""),
         ("Claude AI usage limit reached|1760000000", K.USAGE_LIMIT, ""),

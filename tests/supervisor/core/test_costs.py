@@ -1,7 +1,7 @@
 """What all agents spent together."""
 
 from supervisor.core.board import Board
-from supervisor.core.costs import TotalCosts
+from supervisor.core.costs import AccountSpending, DayLimits, TotalCosts
 from supervisor.core.fold.summary import Summary
 from supervisor.core.past import KnownEnd
 from supervisor.protocol import events
@@ -39,3 +39,29 @@ def test_agents_that_ended_stay_counted_and_one_of_a_snapshot_counts_once() -> N
     assert board.costs.cost_usd == 0.75
     board.see(3, failed("a"))
     assert (board.costs.cost_usd, board.costs.by_day) == (0.75, {DAY: 0.75})
+
+
+def test_what_an_agent_spends_belongs_to_the_account_of_its_launch() -> None:
+    costs, one = TotalCosts(), made("a")
+    one.account = "login"
+    costs.saw(spends(one, 0.25))
+    one.account = "file:/key"
+    one.spends(Spent(input=11, cache_write=2, cache_read=3, output=4, cost_usd=1.0), (DAY + 1) * 86_400.0)
+    costs.saw(one)
+    costs.ended(one)
+    assert costs.by_account["login"] == AccountSpending({DAY: 0.25}, {DAY: 10})
+    assert costs.by_account["file:/key"] == AccountSpending({DAY + 1: 0.75}, {DAY + 1: 10})
+    assert (costs.tokens_of_day(DAY), costs.tokens_of_day(DAY + 1)) == (10, 10)
+
+
+def test_a_budget_that_is_not_set_is_none_and_each_has_an_id_of_its_day_and_size() -> None:
+    costs, one = TotalCosts(), made("a")
+    one.account = "login"
+    costs.saw(spends(one, 5.0))
+    found = costs.day_budgets(DayLimits(cost_usd=5.0, account_tokens=11), DAY, "login")
+    assert [(each.id, each.used_up) for each in found] == [(f"{DAY}-cost-5", True), (f"{DAY}-tokens-login-11", False)]
+    assert [each.sentence for each in found] == ["$5.00 of $5.00", "10 of 11 tokens"]
+    assert not any(
+        each.spent for each in costs.day_budgets(DayLimits(cost_usd=5.0, account_tokens=11), DAY, "other")[1:]
+    )
+    assert costs.day_budgets(DayLimits(), DAY, "login") == []

@@ -2,7 +2,8 @@
 
 from interventions.decisions import EndCause
 from supervisor.core.timers import RETRY
-from supervisor.protocol.events import AnyEvent, RecoveryChosen, StateChanged, TimerFired
+from supervisor.protocol.events import AgentLaunched, AnyEvent, RecoveryChosen, StateChanged, TimerFired
+from supervisor.protocol.usage_limits import LimitNotice
 from supervisor.protocol.words import AgentState
 
 
@@ -15,14 +16,20 @@ class Retries:
         """The restart that is due, until it is done."""
         self.over = False
         """Whether the wait is over."""
+        self.began = False
+        """Whether the CLI that was launched last has begun its session."""
+        self.resets_at: float | None = None
+        """When the usage limit ends by the CLI's last notice that it was reached, in Unix seconds."""
 
     def remember(self, event: AnyEvent) -> None:
         """Take in an event; those that do not bear on another try change nothing."""
         match event:
             case RecoveryChosen():
                 self._chose(event)
+            case AgentLaunched():
+                self.began = False
             case StateChanged(after=state) if state is not AgentState.WAITING:
-                self.due = None
+                self.due, self.began = None, self.began or state is AgentState.RUNNING
             case TimerFired(name=name) if name == RETRY:
                 self.over = True
             case _:
@@ -34,6 +41,10 @@ class Retries:
         else:
             self.waits += 1
         self.due, self.over = event, event.recovery.wait_seconds <= 0
+
+    def noticed(self, notice: LimitNotice) -> None:
+        """Keep the reset of a limit that was reached, until a notice says that calls are allowed again."""
+        self.resets_at = notice.resets_at if notice.rejected else None
 
     def turn_ended(self, *, failed: bool) -> None:
         """A turn that succeeds shows that the service is there again."""

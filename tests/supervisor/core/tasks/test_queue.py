@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from supervisor.core.settings import TaskSettings
-from supervisor.core.tasks.queue import LocalQueue, MachineFacts
+from supervisor.core.tasks.queue import AccountFacts, LocalQueue, MachineFacts
 from supervisor.protocol.tasks import TaskStep
 from tests.supervisor.core.tasks.conftest import Fold
 
@@ -60,6 +60,21 @@ def test_no_more_are_claimed_than_there_are_slots_in_all_and_for_each_repository
     assert each.next(IDLE) is None, "a task that is verified keeps its slot"
     fold.move("t-1", TaskStep.SUCCEED, "r1")
     assert claim_all(fold, each) == ["t-2"]
+
+
+def test_no_more_are_claimed_than_the_account_in_force_has_slots_and_none_while_it_pays_for_none(fold: Fold) -> None:
+    fold.add("t-1", "t-2", "t-3")
+    facts = AccountFacts()
+    each = LocalQueue(fold.store, lambda: TaskSettings(slots=3, slots_per_account=1), account=lambda: facts)
+    assert claim_all(fold, each) == ["t-1"]
+    assert each.reason(fold.store.get("t-2"), IDLE) == "the account has no slot free (1 in use)"
+    agent = fold.store.get("t-1").runs[0].agent
+    facts = AccountFacts(others={agent})
+    assert claim_all(fold, each) == ["t-2"], "another account pays for the first"
+    facts = AccountFacts(holds="the budget of the day is used up", others={agent})
+    fold.move("t-2", TaskStep.SUCCEED, "r2")
+    assert each.next(IDLE) is None
+    assert each.reason(fold.store.get("t-3"), IDLE) == "the budget of the day is used up"
 
 
 @pytest.mark.parametrize(

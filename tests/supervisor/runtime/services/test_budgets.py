@@ -1,15 +1,23 @@
-"""The budget of a day over all agents."""
+"""The budgets of a day, over all agents and of an account, and the turns of agents at a usage limit."""
 
 import pytest
 
+from supervisor.core.costs import AccountSpending, DayLimits
 from supervisor.core.fold.summary import DAY
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.services.day_budget import DayBudget
+from supervisor.runtime.services import budgets
+from supervisor.runtime.services.budgets import Budgets
 from tests.stages.daemon import Base, ended, reached, served, until
 
 WAITS = "begin()\nwhile True:\n    hear()"
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon's own budgets, of which none is set, look once and not again."""
+    monkeypatch.setattr(budgets, "LOOK_SECONDS", 3_600.0)
 
 
 class Money:
@@ -17,9 +25,10 @@ class Money:
 
     def __init__(self, daemon: Daemon, most: float) -> None:
         self.most: float | None = most
-        self.budget = DayBudget(daemon, lambda: self.most)
+        self.budget = Budgets(daemon, lambda: DayLimits(cost_usd=self.most))
 
 
+@pytest.mark.usefixtures("alone")
 async def test_all_agents_are_held_while_the_budget_is_used_up_and_go_on_by_themselves_the_next_day(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +60,7 @@ async def test_all_agents_are_held_while_the_budget_is_used_up_and_go_on_by_them
         assert daemon.board.orders.pauses == {}
 
 
+@pytest.mark.usefixtures("alone")
 async def test_a_person_who_resumes_them_is_obeyed_and_a_higher_budget_lets_them_go_on(base: Base) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, client):
@@ -88,3 +98,36 @@ async def test_what_a_real_run_costs_counts_and_the_configured_budget_holds_the_
         await until(lambda: bool(daemon.board.orders.pauses))
         await daemon.submit(base.submission(name="second"), by="test")
         await reached(daemon, AgentState.PAUSED, "second")
+
+
+@pytest.mark.usefixtures("alone")
+async def test_tokens_count_over_all_and_by_account_and_another_account_has_a_budget_of_its_own(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, client):
+        limits = DayLimits(account_tokens=1_000, tokens=10_000)
+        budget, day = Budgets(daemon, lambda: limits), int(daemon.wall() // DAY)
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        daemon.board.costs.by_account["file:/other"] = AccountSpending(tokens={day: 8_999})
+        await budget.look()
+        assert daemon.board.summary("a1").state is AgentState.RUNNING, "another account spent it"
+        daemon.board.costs.by_account[daemon.account] = AccountSpending(tokens={day: 1_000})
+        await budget.look()
+        known = daemon.board.summary("a1")
+        assert known.state is AgentState.PAUSED
+        assert f"the day's budget of {daemon.account} is used up (1,000 of 1,000 tokens)" in known.why
+        shown = (await client.get("/v1/budgets")).json()
+        assert known.account == daemon.account
+        assert [(row["account"], row["in_force"], row["tokens"]) for row in shown["accounts"]] == [
+            (daemon.account, True, 1_000),
+            ("file:/other", False, 8_999),
+        ]
+        assert "used up" in shown["holds"], "no stored task is begun either"
+        await client.post("/v1/orders/resume")
+        await budget.look()
+        assert daemon.board.summary("a1").state is AgentState.RUNNING, "a person is obeyed"
+        daemon.board.costs.by_account[daemon.account].tokens[day] = 1_001
+        await budget.look()
+        assert "the budget of the day is used up (10,000 of 10,000 tokens)" in daemon.board.summary("a1").why, (
+            "which is another budget"
+        )

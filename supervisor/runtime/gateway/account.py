@@ -1,0 +1,37 @@
+"""The account that pays for the calls of agents, named by its credential and never by the credential's text."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from supervisor.config.environment import agent_environment
+from supervisor.config.model import Agent
+from supervisor.runtime.gateway.credential import KEYS
+
+LOGIN = "login"
+"""The account of agents that have no credential from us: that of the CLI's own login."""
+
+DIGITS = 8
+"""Hexadecimal digits of a credential's digest. A key has more than 100 random bits, of which they give away 32; two
+keys of one machine have the same digits once in four thousand million cases."""
+
+
+def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
+    """Return the account's name: the place of its credential.
+
+    A credential that is replaced in its place is of the same account; one of the environment has no place, and is named
+    by its digest.
+
+    Args:
+        settings: How the CLI is started.
+        environ: The daemon's environment.
+    """
+    kind, _, place = settings.credential.partition(":")
+    match kind:
+        case "file" | "systemd":
+            return settings.credential
+        case "command":
+            return f"command:{(place.split() or [''])[0]}"
+        case _:
+            environment = agent_environment(environ, settings.environment)
+            value = next((found for name in KEYS if (found := environment.get(name, ""))), "")
+            return f"key:{sha256(value.encode()).hexdigest()[:DIGITS]}" if value else LOGIN

@@ -1,0 +1,26 @@
+"""An account is named by its credential, and the name gives nothing of it away."""
+
+import pytest
+
+from supervisor.config.model import Agent
+from supervisor.runtime.gateway.account import account_of
+
+
+@pytest.mark.parametrize(
+    ("credential", "environ", "name"),
+    [
+        ("file:/keys/one", {"ANTHROPIC_API_KEY": "k"}, "file:/keys/one"),
+        ("systemd:model-key", {}, "systemd:model-key"),
+        ("command:pass show model --secret=x", {}, "command:pass"),
+        ("", {}, "login"),
+    ],
+)
+def test_its_name_is_the_place_of_the_credential(credential: str, environ: dict[str, str], name: str) -> None:
+    assert account_of(Agent(credential=credential), {"PATH": "/bin", **environ}) == name
+
+
+def test_two_keys_of_the_environment_are_two_accounts_and_agents_own_variables_count() -> None:
+    one = account_of(Agent(), {"ANTHROPIC_API_KEY": "one"})
+    assert one != account_of(Agent(), {"ANTHROPIC_API_KEY": "other"})
+    assert account_of(Agent(environment={"ANTHROPIC_API_KEY": "one"}), {}) == one
+    assert "one" not in one
