@@ -22,6 +22,7 @@ from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.settings import TaskSettings
+from supervisor.core.tasks.breaker import all_crash, crashed
 from supervisor.core.tasks.queue import NOT_LOOKED_AT, AccountFacts, LocalQueue, MachineFacts, TaskQueue
 from supervisor.core.tasks.records import StoredTask
 from supervisor.core.tasks.states import take_step
@@ -237,7 +238,7 @@ class Dispatcher:
         elif agent.state is AgentState.STOPPED:
             self._stopped(task, run.run_id, agent)
         else:
-            self._failed(task, run.run_id, f"agent {agent.agent} is {agent.state}: {agent.why}")
+            self._failed(task, run.run_id, agent)
 
     def _mirror(self, task: StoredTask, run_id: str, agent: Summary) -> None:
         """Have the task follow its living agent: held by a person, waiting for one, or at work."""
@@ -254,14 +255,33 @@ class Dispatcher:
         else:
             self._move(task.id, run_id, TaskStep.PARK, why)
 
-    def _failed(self, task: StoredTask, run_id: str, why: str) -> None:
+    def _failed(self, task: StoredTask, run_id: str, agent: Summary) -> None:
+        why = f"agent {agent.agent} is {agent.state}: {agent.why}"
         retries = self.settings.retries if task.spec.retries is None else task.spec.retries
-        if task.tries >= retries:
+        if task.tries >= retries and task.tries and self._always_crashed(task):
+            why = f"each of its {task.tries + 1} attempts crashed: chaperon task retry {task.id} begins anew; {why}"
+            self._move(task.id, run_id, TaskStep.PARK, why, tried=True)
+        elif task.tries >= retries:
             attempts = f"{task.tries + 1} attempts failed" if task.tries else "the attempt failed"
             self._move(task.id, run_id, TaskStep.FAIL, f"{attempts}; {why}", tried=True)
         else:
             seconds = min(self.settings.retry_seconds * 2**task.tries, LONGEST_RETRY_SECONDS)
             self._give_back(task.id, run_id, why, tried=True, seconds=seconds)
+        self._break()
+
+    def _always_crashed(self, task: StoredTask) -> bool:
+        agents = (self._agent(run.agent) for run in task.runs[-task.tries - 1 :])
+        return all(one is not None and crashed(one) for one in agents)
+
+    def _break(self) -> None:
+        """Begin no other task if agents crash whatever their task; a person has them taken again."""
+        board = self.tools.board
+        if board.orders.drain is not None or not (why := all_crash(board.summaries(), self.tools.stamp("")["at"])):
+            return
+        self.tools.happened(events.DrainChanged(**self.tools.stamp(""), on=True, by="chaperon", reason=why))
+        what = f"No other task is begun: {why}. Tasks keep their places, and agents that run go on."
+        way_out = "See what its CLI said (chaperon show), and chaperon doctor; then: chaperon drain --off."
+        self.tools.fault("", "all_agents_crash", what, Severity.HIGH, way_out)
 
     async def _complete(self, task: StoredTask, agent: Summary, under_way: TaskGroup) -> None:
         """Bring the work of an agent that is done to its end."""

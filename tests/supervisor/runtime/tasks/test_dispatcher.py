@@ -11,6 +11,7 @@ from supervisor.core.settings import TaskSettings
 from supervisor.core.tasks.queue import NOT_LOOKED_AT
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol import events
+from supervisor.protocol.kinds.orders import DrainChanged
 from supervisor.protocol.kinds.stamp import EventStamp
 from supervisor.protocol.kinds.tasks import TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
@@ -19,6 +20,7 @@ from supervisor.rehearsal.script import ModelScript
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.tasks.completion import FinishedRun, LostClaimError, MoveTask, NextStep
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
+from tests.stages.daemon import Base, served, until
 from tests.stages.house import bash, house, say
 from tests.stages.session import Play
 from tests.supervisor.runtime.tasks.conftest import add, desk, state_of, until_task
@@ -120,7 +122,7 @@ async def test_a_person_who_stops_an_agent_gives_its_task_back_and_the_next_goes
     assert back.tries == 0
 
 
-async def test_a_task_is_tried_as_often_as_it_may_be_and_then_fails(tmp_path: Path) -> None:
+async def test_a_task_whose_agents_crash_as_often_as_it_may_be_tried_is_parked_with_why(tmp_path: Path) -> None:
     policy = {**QUICK, "interventions": {"max_retries": 0}}
     async with house(tmp_path, bash("echo at work; sleep 60"), bash("echo at work; sleep 60"), policy=policy) as stage:
         add(stage, "t-1", retries=1)
@@ -128,11 +130,36 @@ async def test_a_task_is_tried_as_often_as_it_may_be_and_then_fails(tmp_path: Pa
             launched = await stage.until(events.AgentLaunched, agent=agent)
             await stage.process("sleep 60", agent)
             psutil.Process(launched.cli_pid).kill()
-        failed = await state_of(stage, "t-1", TaskState.FAILED)
+        parked = await state_of(stage, "t-1", TaskState.PARKED)
         assert stage.daemon.board.summary("echo-002").state is AgentState.FAILED
         assert stage.daemon.board.summary("echo-002").workspace_closed == ""
-    assert steps(failed) == ["added", "be claimed", "go back to the queue", "be claimed", "fail"]
-    assert failed.why.startswith("2 attempts failed; agent echo-002 is failed: ")
+    assert steps(parked) == ["added", "be claimed", "go back to the queue", "be claimed", "be parked"]
+    begins = "each of its 2 attempts crashed: chaperon task retry t-1 begins anew; agent echo-002 is failed: "
+    assert parked.why.startswith(begins)
+
+
+async def test_once_agents_crash_whatever_their_task_no_other_is_begun_until_a_person_says_so(tmp_path: Path) -> None:
+    base = Base(tmp_path, config={**QUICK, "interventions": {"max_retries": 0}, "workspaces": {"at_end": "keep"}})
+    base.config["tasks"] = {**QUICK["tasks"], "slots": 1}
+    repository, author = pygit2.Repository(str(base.repo)), pygit2.Signature("eva", "eva@example.com")
+    tree = repository.TreeBuilder().write()
+    repository.create_commit("HEAD", author, author, "first", tree, [])
+    base.cli("begin()\nimport os\nos._exit(3)")
+    async with served(base) as (daemon, _):
+        names = [f"t-{number}" for number in range(1, 9)]
+        tasks = tuple(TaskSpec(id=id_, prompt="go", repository=str(base.repo), retries=0) for id_ in names)
+        daemon.happened(TasksAdded(**daemon.stamp(""), request_id="r", tasks=tasks, by="eva"))
+        await until(lambda: daemon.board.orders.drain is not None)
+        await until(lambda: not daemon.board.tasks.held())
+        states = [daemon.board.tasks.get(id_).state for id_ in names]
+        assert states == [TaskState.FAILED] * 5 + [TaskState.PENDING] * 3
+        drain = daemon.board.orders.drain
+        assert drain is not None
+        assert (drain.by, "the last 5 agents crashed, of 5 tasks" in drain.reason) == ("chaperon", True)
+        await until(lambda: "all_agents_crash" in [each["type"] for each in base.incidents()])
+        base.cli("begin()\ndone()\nhear()")
+        daemon.happened(DrainChanged(**daemon.stamp(""), on=False, by="eva"))
+        await until(lambda: all(daemon.board.tasks.get(id_).state is TaskState.DONE for id_ in names[5:]))
 
 
 async def test_after_a_crash_in_a_call_the_next_attempt_is_told_what_was_under_way(tmp_path: Path) -> None:
