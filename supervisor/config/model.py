@@ -362,9 +362,10 @@ class Audit(Section):
     log_level: Literal["debug", "info", "warn", "error"] = "info"
     """Least level of the daemon's messages on standard error."""
     retain_days: Days | None = None
-    """How long what ended agents printed and reports of incidents are kept, in days; nothing: for ever, but for
-    reports, for which `interventions.kinds.emergency_stop` says how long. The journal and the incident log stay: every
-    start may have to be rebuilt from them."""
+    """How long the journal, what ended agents printed and reports of incidents are kept, in days; nothing: for ever,
+    but for reports, for which `interventions.kinds.emergency_stop` says how long. The journal goes by whole files of 64
+    MiB, as far as every exporter has sent it and no live agent is in it. Summaries of agents and the incident log
+    stay."""
     store: Literal["masked", "full"] = "masked"
     """How what agents do is written down: `masked`, with a mark such as `[mail:3f2a91bc04d7e5f8]` in the place of each
     secret and of personal data, or `full`. Equal values have equal marks. Agents, their reviews and going on are not

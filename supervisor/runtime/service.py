@@ -152,8 +152,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             serving.start_soon(serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, name="socket")
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
+            cut = partial(_cut_journal, daemon, kept_state)
             tasks.start_soon(
-                forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, reports, days, name="retention"
+                forget_what_is_old, board, daemon.incidents, *kept_in, setup.clock, cut, reports, days, name="retention"
             )
             tasks.start_soon(_take_snapshots, daemon, kept_state, name="snapshots")
             tasks.start_soon(dispatcher.run, name="stored tasks")
@@ -288,6 +289,12 @@ async def _watch_journal(daemon: Daemon) -> None:
             log.info("there is room again; agents go on")
         else:
             await daemon.journal.room()  # raises why nothing is written any more, which ends the daemon
+
+
+async def _cut_journal(daemon: Daemon, kept: StateFiles, before: float) -> int:
+    """Remove what is older than a Unix time and was sent by every exporter; return how many files went."""
+    sent = min((exporting.position for exporting in daemon.exporting), default=None)
+    return await kept.cut(daemon.journal, daemon.board, daemon.metrics, before, sent)
 
 
 async def _take_snapshots(daemon: Daemon, kept: StateFiles) -> None:

@@ -7,10 +7,15 @@ the fold three quarters of the lines, those of nothing but the sessions of agent
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import anyio.to_thread
+import orjson
 
 from host.durable import REAL_DISK, Disk
+from monitors.contract import anyjson
+from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import StatePaths
 from supervisor.core.board import Board
 from supervisor.core.past import OF_ONE_SESSION, KnownEnd
@@ -21,8 +26,11 @@ from supervisor.runtime.daemon.summary_json import read_summary, written
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.journal.archive import ArchiveContents, ArchivedSummary, ArchiveMark, SummaryArchive, as_mark
+from supervisor.runtime.journal.base import BASE_STATE_NAME, BaseDamagedError, read_base
+from supervisor.runtime.journal.cutting import base_for, cut
 from supervisor.runtime.journal.journal import Journal, JournalRecovery
 from supervisor.runtime.journal.past_agents import PastAgents
+from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
     Snapshot,
@@ -69,6 +77,7 @@ class StateFiles:
         disk: Another, in tests.
         clock: Another, in tests.
         protector: Masks what is written, and gives back what is needed in full.
+        segment_bytes: Size at which the journal begins a new file.
     """
 
     def __init__(
@@ -77,8 +86,9 @@ class StateFiles:
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         protector: Protector = UNPROTECTED,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        self._protector = protector
+        self._protector, self._segment_bytes = protector, segment_bytes
         self._places, self._disk, self._clock = places, disk, clock or Clock()
         self._archive = SummaryArchive(places.state, ARCHIVE_VERSION, disk)
         self._archived: dict[str, int] = {}
@@ -97,34 +107,43 @@ class StateFiles:
         if isinstance(snapshot, Snapshot) and not found.complete:
             lacks = found.problem or f"The archive {self._archive.path} lacks what the snapshot needs of it."
             snapshot = NoSnapshot(f"{lacks} The snapshot was passed over: the journal is read.")
-        begin = 0 if isinstance(snapshot, NoSnapshot) else _first_needed(snapshot)
+        base = self._read_base(snapshot, restore)
+        begin = _begin(snapshot, base)
         journal, recovery = Journal.open(
             places.journal,
             trusted=begin,
             look=past.look,
             disk=self._disk,
             clock=self._clock,
+            segment_bytes=self._segment_bytes,
             protector=self._protector,
         )
         read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
         if snapshot is not read:
             discard_snapshot(places.state, disk=self._disk)
+            base = self._read_base(snapshot, restore)
+            begin = _begin(snapshot, base)
+        lacked = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
+        if base is not None:
+            if base.snapshot.n > recovery.n:
+                journal.close()
+                raise _cannot_begin(places.journal, f"it is of record {base.snapshot.n}, the last one is {recovery.n}")
+            snapshot = base.snapshot
         ends = [end for end in map(_known_end, found.lines) if end is not None and end.n <= recovery.n]
-        metrics, counted, begin = Metrics(board.record), 0, begin if snapshot is read else 0
+        metrics, counted = Metrics(board.record), 0
         if isinstance(snapshot, Snapshot):
             counted = snapshot.n
-            sure = {end.summary.agent: end for end in ends if end.n <= counted}
+            sure = {end.summary.agent: end for end in ends if end.n <= counted} if base is None else base.ends
             _restore(board, metrics, snapshot, list(sure.values()))
             self._archived = dict.fromkeys(sure, 0)
-        board.past.expect(ends)
+        board.past.expect([*base.ends.values(), *(end for end in ends if end.n > counted)] if base else ends)
         missed = _fold(journal, begin, board, metrics, counted, restore)
         board.settle()
         metrics.settle()
-        if isinstance(snapshot, NoSnapshot):
+        if isinstance(snapshot, NoSnapshot) or base is not None:
             self._keep_anew(recovery.n, board, metrics)
         incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve, protector=self._protector)
-        problem = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
-        return OpenedState(journal, recovery, IncidentFeed(incidents), missed, problem or found.problem, metrics)
+        return OpenedState(journal, recovery, IncidentFeed(incidents), missed, lacked or found.problem, metrics)
 
     async def take_snapshot(self, journal: Journal, board: Board, metrics: Metrics) -> None:
         """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
@@ -140,6 +159,54 @@ class StateFiles:
             log.warning("the snapshot could not be written (%s); the journal has everything", error)
         else:
             self._archived.update(versions)
+
+    async def cut(self, journal: Journal, board: Board, metrics: Metrics, before: float, sent: int | None) -> int:
+        """Remove files of the journal that are older than a time; return how many went.
+
+        A durable state takes their place. Records of live agents stay, and those that an exporter has not sent.
+
+        Args:
+            journal: The journal.
+            board: All agents, as they are after the journal's last record.
+            metrics: The counts.
+            before: Unix time in seconds.
+            sent: The number of the last record that every exporter has sent; None if there is none.
+        """
+        n, (oldest, ended) = journal.last, board.snapshot()
+        upto = min(each for each in (n, sent, None if oldest is None else oldest - 1) if each is not None)
+        rows, state = [written(one) for one in ended], _state(board, metrics)
+        folder = self._places.journal
+        try:
+            base = await anyio.to_thread.run_sync(base_for, folder, upto, before)
+            if base is None:
+                return 0
+            await journal.synced(n)
+            write = partial(self._write_base_state, n, rows, state)
+            return await anyio.to_thread.run_sync(cut, folder, base, write, self._disk)
+        except (OSError, ChaperonError) as error:
+            log.warning("the journal could not be kept short (%s); it is tried again tomorrow", error)
+            return 0
+
+    def _write_base_state(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
+        whole = {**state, "ended": [orjson.loads(row) for row in rows]}
+        protect, name = self._protector.data, BASE_STATE_NAME
+        write_snapshot(self._places.journal, n, SNAPSHOT_VERSION, whole, protect, disk=self._disk, name=name)
+
+    def _read_base(self, snapshot: Snapshot | NoSnapshot, restore: Callable[[bytes], bytes]) -> "_BaseState | None":
+        """Return the state that a journal without its beginning goes on from, if the snapshot cannot serve.
+
+        Raises:
+            BaseDamagedError: There must be one, and it cannot be used.
+        """
+        folder = self._places.journal
+        base = read_base(folder)
+        if base is None or (isinstance(snapshot, Snapshot) and snapshot.n >= base.first - 1):
+            return None
+        found = read_snapshot(folder, SNAPSHOT_VERSION, restore, BASE_STATE_NAME)
+        if isinstance(found, NoSnapshot):
+            raise _cannot_begin(folder, found.problem or f"{folder / BASE_STATE_NAME} is gone")
+        ends = [KnownEnd(found.n, read_summary(anyjson.dumps(each))) for each in found.state["ended"]]
+        return _BaseState(found, {end.summary.agent: end for end in ends})
 
     def _read_archive(self, snapshot: Snapshot | NoSnapshot) -> ArchiveContents:
         try:
@@ -165,6 +232,28 @@ class StateFiles:
         protect = self._protector.data
         mark = self._archive.append(n, [protect(row) for row in rows])
         write_snapshot(self._places.state, n, SNAPSHOT_VERSION, _with(mark, state), protect, disk=self._disk)
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseState:
+    """The state that a journal without its beginning goes on from."""
+
+    snapshot: Snapshot
+    ends: dict[str, KnownEnd]
+    """The agents that had ended."""
+
+
+def _begin(snapshot: Snapshot | NoSnapshot, base: _BaseState | None) -> int:
+    """Return the number of the last event that need not be read."""
+    known = snapshot if base is None else base.snapshot
+    return 0 if isinstance(known, NoSnapshot) else _first_needed(known)
+
+
+def _cannot_begin(folder: Path, why: str) -> BaseDamagedError:
+    return BaseDamagedError(
+        f"The journal in {folder} goes on from a state that cannot be used: {why}. Nothing was changed.",
+        way_out=f"Restore {folder} from a copy. Without one, keep it as evidence under another name, and start anew.",
+    )
 
 
 def _fold(

@@ -157,7 +157,7 @@ async def test_a_supervised_run_gives_the_same_issues_live_from_its_journal_and_
 ) -> None:
     steps = [bash("ls -a")] * 3 + [bash(f"cat missing_{n}.txt") for n in range(3)] + [Say("All tests pass. " * 60)]
     make_repository(tmp_path / "repo", {"README.md": "shop\n"})
-    async with live(tmp_path, steps) as stage:
+    async with live(tmp_path, steps, {"audit": {"store": "full"}}) as stage:
         await stage.submit(PROMPT)
         await stage.state(AgentState.DONE)
         workspace = stage.daemon.board.summary("a1").workspace

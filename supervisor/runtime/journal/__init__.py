@@ -1,6 +1,8 @@
 """The record that nothing is lost from: written, synced, read, repaired.
 
 archive         the archive of ended agents
+base            the base of a journal whose beginning was removed
+cutting         the journal kept short
 errors          why the journal takes no more
 index           an index of a journal's file
 journal         the journal: every event, in order, once, on disk before anything follows from it

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol import records
 from supervisor.protocol.records import JournalRecord, RecordError
+from supervisor.runtime.journal.base import read_base
 
 SUFFIX = ".jsonl"
 
@@ -111,7 +112,8 @@ class Cursor:
         after: The number of the last record not wanted; 0 begins with the first.
 
     Raises:
-        JournalDamagedError: The record behind `after` must be in a file that is not there.
+        JournalDamagedError: The record behind `after` must be in a file that is not there. If the journal has a base,
+            reading begins there.
     """
 
     def __init__(self, directory: Path, after: int = 0) -> None:
@@ -187,12 +189,18 @@ class Cursor:
         segments = list_segments(self._directory)
         if not segments:
             return False
+        base = read_base(self._directory) if segments[0].first != 1 else None
+        if base is not None:
+            self._after = max(self._after, base.first - 1)
         fitting = [segment for segment in segments if segment.first <= self._after + 1]
         if not fitting:
             raise JournalDamagedError(
                 segments[0].path, 1, 0, "first file", f"a file with record {self._after + 1}", segments[0].path.name
             )
-        self._enter(fitting[-1], previous=records.ORIGIN if fitting[-1].first == 1 else None)
+        known = records.ORIGIN if fitting[-1].first == 1 else None
+        if base is not None and fitting[-1].first == base.first:
+            known = base.hash
+        self._enter(fitting[-1], previous=known)
         return True
 
     def _following(self) -> Segment | None:

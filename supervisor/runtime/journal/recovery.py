@@ -15,6 +15,7 @@ from pathlib import Path
 from host.durable import Disk, replace_file
 from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
+from supervisor.runtime.journal.cutting import finish_cut
 from supervisor.runtime.journal.reader import SUFFIX, Cursor, JournalDamagedError, list_segments
 
 
@@ -67,6 +68,7 @@ def recover(
         OSError: The disk failed.
     """
     disk.make_directory(directory)
+    finish_cut(directory, disk)
     _settle(directory, disk)
     cursor = Cursor(directory, trusted)
     before_first = None

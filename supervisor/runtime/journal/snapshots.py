@@ -51,6 +51,7 @@ def write_snapshot(
     protect: Callable[[bytes], bytes] = bytes,
     *,
     disk: Disk = REAL_DISK,
+    name: str = SNAPSHOT_NAME,
 ) -> str:
     """Write the snapshot so that after any crash it is the old one or this one; return the state's hash. Blocks.
 
@@ -61,6 +62,7 @@ def write_snapshot(
         state: Anything that JSON can say.
         protect: Masks what is written.
         disk: Another, in tests.
+        name: The file's name.
 
     Raises:
         OSError: It could not be written; the old one stands, and nothing depends on it.
@@ -69,11 +71,13 @@ def write_snapshot(
     digest = line_hash(body)
     head = anyjson.dumps({"n": n, "version": version, "hash": digest})
     whole = b"%b%b%b" % (head[:-1], _STATE, body)
-    replace_file(directory / SNAPSHOT_NAME, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)), disk=disk)
+    replace_file(directory / name, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)), disk=disk)
     return digest
 
 
-def read_snapshot(directory: Path, version: str, restore: Callable[[bytes], bytes] = bytes) -> Snapshot | NoSnapshot:
+def read_snapshot(
+    directory: Path, version: str, restore: Callable[[bytes], bytes] = bytes, name: str = SNAPSHOT_NAME
+) -> Snapshot | NoSnapshot:
     """Read the snapshot, or say why it cannot be used. Blocks.
 
     Whether its `n` is in the journal is known only when that is open: see `unless_ahead`.
@@ -82,8 +86,9 @@ def read_snapshot(directory: Path, version: str, restore: Callable[[bytes], byte
         directory: The state directory.
         version: The version that must have written it.
         restore: Puts back what was masked and is still needed.
+        name: The file's name.
     """
-    path = directory / SNAPSHOT_NAME
+    path = directory / name
     try:
         data = path.read_bytes()
     except FileNotFoundError:

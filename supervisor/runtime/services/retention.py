@@ -1,10 +1,10 @@
 """Data that is kept for a time only: reports of incidents, and files of the shims of ended agents.
 
-The journal is not among it: it is the truth, each start may have to be rebuilt from it, and its records are chained.
+The journal goes on from a durable state once records are older; see `supervisor.runtime.journal.cutting`.
 """
 
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
 
 import anyio
@@ -25,7 +25,14 @@ CONVERSATIONS = "claude"
 
 
 async def forget_what_is_old(
-    board: Board, incidents: IncidentFeed, agents: Path, aside: Path, clock: Clock, report_days: int, days: int | None
+    board: Board,
+    incidents: IncidentFeed,
+    agents: Path,
+    aside: Path,
+    clock: Clock,
+    cut: Callable[[float], Awaitable[int]],
+    report_days: int,
+    days: int | None,
 ) -> None:
     """Remove what is kept no longer, once a day for as long as the daemon runs.
 
@@ -37,6 +44,7 @@ async def forget_what_is_old(
         clock: Tells the time.
         report_days: How long reports of incidents are kept.
         days: How long anything is kept; None for ever.
+        cut: Removes files of the journal that are older than a Unix time; returns how many.
     """
     while True:
         now = clock.wall()
@@ -49,6 +57,8 @@ async def forget_what_is_old(
             await anyio.to_thread.run_sync(forget_output, agents, old)
             known = {one.agent for one in board.summaries()}
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
+            if removed := await cut(now - days * DAY_SECONDS):
+                log.info("removed %d files of the journal, as audit.retain_days says", removed)
         await anyio.sleep(DAY_SECONDS)
 
 

@@ -1,6 +1,8 @@
 """A start with what there is of snapshot and archive, against one that folds the whole journal."""
 
+import contextlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,15 +14,20 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from host.durable import Disk, RealDisk
+from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import StatePaths
 from supervisor.core.board import Board
 from supervisor.core.past import OF_ONE_SESSION
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.runtime.daemon.summary_json import written
+from supervisor.runtime.journal.base import BASE_STATE_NAME, BaseDamagedError
+from supervisor.runtime.journal.cutting import base_for
 from supervisor.runtime.journal.past_agents import PastAgents
-from supervisor.runtime.journal.reader import read_records
+from supervisor.runtime.journal.reader import list_segments, read_records
 from supervisor.runtime.state_files import FOLDS, StateFiles
+from tests.faults import FaultyDisk
 from tests.simulation.world import World
 from tests.stages.session import Play
 
@@ -103,6 +110,102 @@ def damage(places: StatePaths, rng: Random) -> str:
     if rng.random() < 0.3:
         places.snapshot.unlink(missing_ok=True)
     return how
+
+
+async def _live_on_and_cut(
+    places: StatePaths, make: MakeSession, happened: Sequence[events.AnyEvent], cuts: set[int], disk: Disk
+) -> int:
+    """Let this happen in a journal of small files, and cut it behind some of the events; how many files went."""
+    board, removed = Board(make), 0
+    files = StateFiles(places, disk, segment_bytes=6_000)
+    opened = await anyio.to_thread.run_sync(files.open, board, PastAgents())
+    try:
+        for number, event in enumerate(happened):
+            seq = opened.journal.append(event)
+            opened.metrics.saw(seq, event)
+            board.remember(seq, event)
+            if number in cuts:
+                board.settle()
+                await opened.journal.synced(seq)
+                removed += await files.cut(opened.journal, board, opened.metrics, math.inf, None)
+    finally:
+        with contextlib.suppress(ChaperonError):
+            await anyio.to_thread.run_sync(opened.journal.close)
+    return removed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_from_a_journal_without_its_beginning_knows_what_the_whole_one_says(tmp_path: Path, seed: int) -> None:
+    rng, world = Random(f"cut {seed}"), World(seed, dice=bool(seed % 2))
+    world.run()
+    happened = world.journal
+    whole, places, removed, end = places_in(tmp_path / "whole"), places_in(tmp_path / "cut"), 0, 0
+    live_on(whole, world.make, happened, set())
+    for start in range(3):
+        begin, end = end, len(happened) if start == 2 else rng.randrange(end, len(happened) + 1)
+        cuts = {rng.randrange(end - begin) for _ in range(3)} | {end - begin - 1} if end > begin else set()
+        removed += anyio.run(_live_on_and_cut, places, world.make, happened[begin:end], cuts, RealDisk())
+        damage(places, rng)
+    found, known_whole = known(places, world.make), known(whole, world.make)
+    assert {**found, "problem": ""} == {**known_whole, "problem": ""}
+    assert removed == 0 or next(read_records(places.journal)).n > 1
+
+
+@pytest.mark.parametrize("landed", [0.0, 0.5])
+def test_a_cut_that_ends_at_any_step_leaves_a_journal_that_says_the_same(tmp_path: Path, landed: float) -> None:
+    world = World(3, dice=True)
+    world.run()
+    whole, before = places_in(tmp_path / "whole"), places_in(tmp_path / "before")
+    live_on(whole, world.make, world.journal, set())
+    anyio.run(_live_on_and_cut, before, world.make, world.journal, set(), RealDisk())
+    expected = {**known(whole, world.make), "problem": ""}
+    before.snapshot.unlink(missing_ok=True)
+    before.archive.unlink(missing_ok=True)
+    outcomes = set()
+    for step in range(1, 40):
+        places = places_in(tmp_path / f"step{step}")
+        shutil.copytree(before.journal, places.journal)
+        board, files = Board(world.make), StateFiles(places, segment_bytes=6_000)
+        opened = files.open(board, PastAgents())
+        places.snapshot.unlink(missing_ok=True)
+        files._disk = disk = FaultyDisk(step, mode="dead", landed=landed)
+        anyio.run(files.cut, opened.journal, board, opened.metrics, math.inf, None)
+        opened.journal.close()
+        outcomes.add(disk.fired)
+        assert {**known(places, world.make), "problem": ""} == expected, disk.fired
+    assert {"", "write", "rename", "unlink", "sync"} <= outcomes
+
+
+def test_a_journal_without_its_beginning_whose_state_is_damaged_stops_the_start_and_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    world = World(3, dice=True)
+    world.run()
+    places = places_in(tmp_path)
+    removed = anyio.run(_live_on_and_cut, places, world.make, world.journal, {len(world.journal) - 1}, RealDisk())
+    assert removed > 1
+    places.snapshot.unlink(missing_ok=True)
+    state = places.journal / BASE_STATE_NAME
+    state.write_bytes(state.read_bytes()[:-9])
+    kept = {path: path.read_bytes() for path in places.journal.iterdir()}
+    with pytest.raises(BaseDamagedError, match="Nothing was changed"):
+        known(places, world.make)
+    assert {path: path.read_bytes() for path in places.journal.iterdir()} == kept
+
+
+def test_records_of_live_agents_and_those_that_were_not_sent_stay(tmp_path: Path) -> None:
+    world = World(3, dice=True)
+    world.run()
+    places = places_in(tmp_path)
+    anyio.run(_live_on_and_cut, places, world.make, world.journal, set(), RealDisk())
+    firsts = [segment.first for segment in list_segments(places.journal)]
+    assert len(firsts) > 3
+    upto = firsts[2] + 1
+    base = base_for(places.journal, upto, math.inf)
+    assert base is not None
+    assert base.first == firsts[2]
+    assert base_for(places.journal, firsts[1] - 2, math.inf) is None
+    assert base_for(places.journal, 10**9, 0.0) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
