@@ -114,6 +114,25 @@ class Calls(ABC, Generic[One, Many, Lines]):
         body = {"repository": repository, "label": label, **more}
         return self._one(ApiCall("POST", "/v1/orders/{control}", {"control": control}, body=body))
 
+    def autopilot(self) -> One:
+        """Return the stretch without a person that is under way, or how the last one ended."""
+        return self._one(ApiCall("GET", "/v1/autopilot"))
+
+    def begin_autopilot(self, *, until: float | None = None, max_cost_usd: float | None = None, **more: Any) -> One:
+        """Leave the agents alone until an end, a budget, or whichever comes first.
+
+        Args:
+            until: The end, in Unix seconds.
+            max_cost_usd: Most that all agents may cost in it, in US dollars.
+            more: Other fields of the request. Examples: `reason`, `request_id`.
+        """
+        body = {"until": until, "max_cost_usd": max_cost_usd, **more}
+        return self._one(ApiCall("POST", "/v1/autopilot", body=body, patient=True))
+
+    def end_autopilot(self) -> One:
+        """End the stretch, since a person is there again; agents go on."""
+        return self._one(ApiCall("POST", "/v1/autopilot/end"))
+
     def approvals(self) -> Many:
         """Return the actions of all agents that wait for a person, oldest first."""
         return self._many(ApiCall("GET", "/v1/approvals"))

@@ -16,6 +16,7 @@ from supervisor.core.decisions import adoption
 from supervisor.core.tasks.states import draw_tasks
 from supervisor.protocol import events
 from supervisor.runtime.api.app import make_api
+from supervisor.runtime.api.autopilot import autopilot_routes
 from supervisor.runtime.api.metrics import metrics_routes
 from supervisor.runtime.api.outcomes import outcome_routes
 from supervisor.runtime.api.projects import project_routes
@@ -142,6 +143,7 @@ def described_api() -> dict[str, Any]:
     recovery_routes(api, nobody)
     task_routes(api, nobody, nobody, nobody, nobody)
     project_routes(api, nobody)
+    autopilot_routes(api, nobody, nobody)
     return api.openapi()
 
 

@@ -43,6 +43,7 @@ WITHOUT = {
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",
     "supervisor/runtime/merging/scratch.py": "tests/supervisor/runtime/merging/test_merge_queue.py checks merged files in one",
     "supervisor/cli/task_options.py": "tests/supervisor/cli/commands/work/test_task.py gives each",
+    "supervisor/runtime/api/autopilot.py": "tests/supervisor/runtime/services/test_autopilot.py asks each route",
     "supervisor/runtime/api/tasks.py": "tests/supervisor/cli/commands/work/test_task.py asks each route",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/core/tasks",
     "supervisor/protocol/kinds/orders.py": "types; tests/supervisor/core/test_standing.py folds each",

@@ -106,10 +106,12 @@ def in_force(orders: Mapping[str, Any]) -> Iterator[str]:
     drain = orders.get("drain") or {}
     if drain.get("on"):
         yield clean(f"No new tasks are taken: {_ordered(drain)}. To take them again: chaperon drain --off", SENTENCE)
+    if (until := orders.get("autopilot_until")) is not None:
+        yield f"Autopilot until {local(until) if until else 'its budget is spent'}: chaperon autopilot"
     for part in orders.get("drains", ()):
-        whom, lift = of_which(part), options_for(part)
+        whom, lift = of_which(part), f" {options_for(part)}"
         yield clean(
-            f"No new tasks{whom} are taken: {_ordered(part)}. To take them: chaperon drain --off {lift}", SENTENCE
+            f"No new tasks{whom} are taken: {_ordered(part)}. To take them: chaperon drain --off{lift}", SENTENCE
         )
     for pause in orders.get("pauses", ()):
         which, lift = of_which(pause), options_for(pause)

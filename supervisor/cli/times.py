@@ -1,7 +1,7 @@
 """Times as people write them: `90s`, `10m`, `08:15`, `2026-11-21`, `2026-11-21T08:15:30`."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -26,6 +26,27 @@ class Duration(click.ParamType[float]):
         if found is None or float(found[1]) == 0:
             self.fail(f"{value!r} is no time; write a number and s, m, h or d, as in 10m.", param, ctx)
         return float(found[1]) * _UNITS[found[2]]
+
+
+class FutureMoment(click.ParamType[float]):
+    """A moment ahead, as Unix time: a time of today or else of tomorrow, a date, or both."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        if isinstance(value, float):
+            return value
+        text, now = str(value), datetime.fromtimestamp(Clock().wall(), UTC).astimezone()
+        days = [(now + timedelta(days=ahead)).strftime("%Y-%m-%d") for ahead in (0, 1)]
+        for spelled in (*(f"{day}T{text}" for day in days), text):
+            try:
+                moment = datetime.fromisoformat(spelled).astimezone().timestamp()
+            except (ValueError, OverflowError, OSError):
+                continue
+            if moment > now.timestamp():
+                return moment
+        return self.fail(f"{text!r} is no time ahead; write 07:00, 2026-11-23 or 2026-11-23T07:00.", param, ctx)
 
 
 class PastMoment(click.ParamType[float]):

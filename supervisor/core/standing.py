@@ -1,4 +1,4 @@
-"""Standing orders of people: pauses of all agents or some, and drains; a fold over the journal.
+"""Standing orders of people: pauses of all agents or some, drains, autopilot; a fold over the journal.
 
 It is kept with the snapshot. It also knows which requests were carried out for which agents, by their ids, so that one
 that comes twice, or is repeated after a crash, is carried out once.
@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 
 from supervisor.protocol.events import (
     AnyEvent,
+    AutopilotBegan,
+    AutopilotEnded,
     DrainChanged,
     OrderCarriedOut,
     OrderGiven,
@@ -26,8 +28,13 @@ MOST_ORDERS = 256
 MOST_REQUESTS = 2_048
 """Ids of requests kept, the last ones, as above; each with the agents for which it was carried out."""
 
+AUTOPILOT_PAUSE = "autopilot-"
+"""The beginning of the id of the pause at an autopilot's end; no task is claimed while it stands."""
+
 _ORDERS = TypeAdapter(dict[str, OrderGiven])
 _RESULTS = TypeAdapter(dict[str, OrderCarriedOut])
+_AUTOPILOT = TypeAdapter(AutopilotBegan | None)
+_AUTOPILOT_BEFORE = TypeAdapter(AutopilotEnded | None)
 _DRAINS = TypeAdapter(dict[str, DrainChanged])
 
 
@@ -39,6 +46,10 @@ class StandingOrders:
         """The orders by which no new tasks are taken, by scope."""
         self.pauses: dict[str, OrderGiven] = {}
         """The pauses in force by scope, under an empty name that of all agents."""
+        self.autopilot: AutopilotBegan | None = None
+        """The stretch without a person that is under way."""
+        self.autopilot_before: AutopilotEnded | None = None
+        """The last one that ended."""
         self.given: dict[str, OrderGiven] = {}
         """The last orders, by id."""
         self.results: dict[str, OrderCarriedOut] = {}
@@ -85,6 +96,10 @@ class StandingOrders:
                 self.drains = {name: one for name, one in self.drains.items() if not _covers(event, one)}
                 if event.on:
                     self.drains[_scope(event)] = event
+            case AutopilotBegan() if seq > self._last_seq:
+                self.autopilot = event
+            case AutopilotEnded() if seq > self._last_seq:
+                self.autopilot, self.autopilot_before = None, event
             case PauseRequested() | ResumeRequested() | StopRequested() if event.request_id and seq > self._last_seq:
                 self._asked(event.request_id, event.agent)
             case SayRequested() if seq > self._last_seq:
@@ -122,6 +137,8 @@ class StandingOrders:
         return {
             "last_seq": self._last_seq,
             "drains": _DRAINS.dump_python(self.drains, mode="json"),
+            "autopilot": _AUTOPILOT.dump_python(self.autopilot, mode="json"),
+            "autopilot_before": _AUTOPILOT_BEFORE.dump_python(self.autopilot_before, mode="json"),
             "pauses": _ORDERS.dump_python(self.pauses, mode="json"),
             "given": _ORDERS.dump_python(self.given, mode="json"),
             "results": _RESULTS.dump_python(self.results, mode="json"),
@@ -133,6 +150,8 @@ class StandingOrders:
         self._last_seq = saved["last_seq"]
         old = saved.get("drain")  # of a daemon before there were drains of a part
         self.drains = _DRAINS.validate_python(saved.get("drains") or ({"": old} if old else {}))
+        self.autopilot = _AUTOPILOT.validate_python(saved.get("autopilot"))
+        self.autopilot_before = _AUTOPILOT_BEFORE.validate_python(saved.get("autopilot_before"))
         self.pauses = _ORDERS.validate_python(saved["pauses"])
         self.given = _ORDERS.validate_python(saved["given"])
         self.results = _RESULTS.validate_python(saved["results"])

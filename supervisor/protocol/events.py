@@ -44,6 +44,8 @@ from supervisor.protocol.kinds.merges import (
 )
 from supervisor.protocol.kinds.orders import (
     AgentRemoved,
+    AutopilotBegan,
+    AutopilotEnded,
     DrainChanged,
     OrderCarriedOut,
     OrderGiven,
@@ -122,6 +124,8 @@ __all__ = [
     "AnyEvent",
     "ApprovalAsked",
     "ApprovalGiven",
+    "AutopilotBegan",
+    "AutopilotEnded",
     "CaptureFailed",
     "ChangesSeen",
     "CheckMade",
@@ -232,6 +236,8 @@ AnyEvent = (
     | AgentRemoved
     | OrderGiven
     | OrderCarriedOut
+    | AutopilotBegan
+    | AutopilotEnded
     | DrainChanged
     | OutcomeGiven
     | CheckpointRequested

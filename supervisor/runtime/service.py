@@ -72,6 +72,9 @@ from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
 from supervisor.runtime.state_files import OpenedState, StateFiles
 
+AUTOPILOT_SECONDS = 2.0
+"""Between two looks at the clock and the costs of an autopilot: a call of the model takes about as long."""
+
 SNAPSHOT_EVERY = 2_000
 """Events between two snapshots: at the 20,000 a second and more that are folded, a start reads 0.1 s of them at most
 beside those of live agents."""
@@ -168,6 +171,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             told = daemon.happened, setup.clock
             budgets = Budgets(daemon, lambda: day_limits(in_force.policy.config))
             tasks.start_soon(budgets.run, name="budgets of the day")
+            tasks.start_soon(_watch_autopilot, daemon, setup.places.state, name="autopilot")
             sampling = Sampling(board, opened.journal, manager.operations, *told)
             tasks.start_soon(sampling.run, name="sampling")
             judge = detector_settings(setup.config).judge
@@ -295,6 +299,16 @@ async def _cut_journal(daemon: Daemon, kept: StateFiles, before: float) -> int:
     """Remove what is older than a Unix time and was sent by every exporter; return how many files went."""
     sent = min((exporting.position for exporting in daemon.exporting), default=None)
     return await kept.cut(daemon.journal, daemon.board, daemon.metrics, before, sent)
+
+
+async def _watch_autopilot(daemon: Daemon, state: Path) -> None:
+    """Look whether a stretch without a person is over, if one is under way."""
+    while True:
+        if daemon.board.orders.autopilot is not None:
+            from supervisor.runtime.services.autopilot import Autopilot  # which few daemons need
+
+            await Autopilot(daemon, state).look()
+        await anyio.sleep(AUTOPILOT_SECONDS)
 
 
 async def _take_snapshots(daemon: Daemon, kept: StateFiles) -> None:

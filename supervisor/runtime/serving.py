@@ -133,6 +133,7 @@ def _make_api(
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
+    from supervisor.runtime.api.autopilot import autopilot_routes
     from supervisor.runtime.api.budgets import budget_routes
     from supervisor.runtime.api.metrics import metrics_routes
     from supervisor.runtime.api.outcomes import outcome_routes
@@ -141,6 +142,7 @@ def _make_api(
     from supervisor.runtime.api.tasks import task_routes
     from supervisor.runtime.api.trust import program_routes
     from supervisor.runtime.services import rollbacks
+    from supervisor.runtime.services.autopilot import Autopilot
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
@@ -157,6 +159,8 @@ def _make_api(
         daemon.board.tasks, daemon.happened, daemon.journal.written, daemon.stamp, daemon.refuse_additions_for_now
     )
     redirecting = Redirecting(daemon.board, daemon.happened, daemon.stamp, daemon.request, daemon.submit)
+    autopilot = Autopilot(daemon, setup.places.state, lambda: in_force.policy.config.checkpoints.before_autopilot)
+    autopilot_routes(api, daemon, autopilot)
     task_routes(api, desk, dispatcher, daemon.board, redirecting)
     project_routes(api, daemon)
     return api

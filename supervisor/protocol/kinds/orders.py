@@ -71,6 +71,38 @@ class AgentRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AutopilotBegan(Event):
+    """A stretch without a person begins: agents work on, until its end or until its budget is spent."""
+
+    id: str
+    by: str
+    until: float | None
+    """Its end in Unix seconds; None if its budget alone bounds it."""
+    max_cost_usd: float | None
+    """Most that all agents may cost in it, in US dollars; None if its end alone bounds it."""
+    spent_before_usd: float
+    """The cost of all agents before it."""
+    checkpoints: tuple[str, ...] = ()
+    """The project checkpoints made before it, each as `project: name`."""
+    reason: str = ""
+    kind: Literal["autopilot_began"] = "autopilot_began"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutopilotEnded(Event):
+    """The stretch is over. All agents are held as their turns end, unless a person ended it: then they go on."""
+
+    id: str
+    why: Literal["time", "budget", "person"]
+    by: str
+    spent_usd: float
+    """Cost of all agents in it, in US dollars."""
+    report: str = ""
+    """Path of the report; empty if it could not be written."""
+    kind: Literal["autopilot_ended"] = "autopilot_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainChanged(Event):
     """A person has no new tasks taken, or has them taken again; agents that run go on."""
 

@@ -4,6 +4,7 @@ agent_rows   the list of all agents as JSON
 allowances   the routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it
              back
 app          the socket's API
+autopilot    the routes by which a person leaves the agents alone for a while
 bodies       bounds of requests' bodies
 budgets      the route of budgets
 checkpoints  the routes of the socket's API that are about checkpoints

@@ -102,6 +102,8 @@ class OrdersInForce(BaseModel):
     drains: list[DrainState]
     """Those of a repository or a label."""
     pauses: list[StandingPause]
+    autopilot_until: float | None = None
+    """Unix time at which a stretch without a person ends that is under way; 0 if its budget alone ends it."""
 
 
 class RemovalBody(SubmissionRequest):
@@ -211,7 +213,8 @@ def in_force_now(daemon: Daemon) -> OrdersInForce:
         for each in standing(daemon.board.orders)
     ]
     parts = [_told(one) for one in orders_.drains.values() if one is not orders_.drain]
-    return OrdersInForce(drain=_told(orders_.drain), drains=parts, pauses=pauses)
+    until = None if orders_.autopilot is None else orders_.autopilot.until or 0.0
+    return OrdersInForce(drain=_told(orders_.drain), drains=parts, pauses=pauses, autopilot_until=until)
 
 
 def _told(drain: events.DrainChanged | None) -> DrainState:

@@ -1,5 +1,7 @@
 """Work beside the agents, and longer requests of people.
 
+autopilot          a stretch without a person: begun with checkpoints, ended with agents held and a report
+autopilot_report   the report of that stretch, as plain text
 checkpoint_upkeep  upkeep of checkpoints in idle moments
 budgets            the budgets of a day, over all agents and of the account
 heartbeat          the daemon's heartbeat for the service manager

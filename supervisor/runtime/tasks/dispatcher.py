@@ -22,6 +22,7 @@ from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.settings import TaskSettings
+from supervisor.core.standing import AUTOPILOT_PAUSE
 from supervisor.core.tasks.breaker import all_crash, crashed
 from supervisor.core.tasks.queue import NOT_LOOKED_AT, AccountFacts, LocalQueue, MachineFacts, TaskQueue
 from supervisor.core.tasks.records import StoredTask
@@ -141,8 +142,10 @@ class Dispatcher:
                     await self._wake.wait()
 
     def _drained(self) -> str:
-        order = self.tools.board.orders.drain
-        return drained(order) if order is not None else ""
+        orders = self.tools.board.orders
+        if (pause := orders.pauses.get("")) is not None and pause.id.startswith(AUTOPILOT_PAUSE):
+            return f"{pause.reason}; to go on: chaperon resume --all"
+        return drained(orders.drain) if orders.drain is not None else ""
 
     def _drained_of(self, task: StoredTask) -> str:
         """Say why a task is not taken by an order for some; empty if it may be."""

@@ -50,7 +50,7 @@ def wrong(line: list[str]) -> str:
     """What is wrong with a command line, as the command itself says; empty where nothing is."""
     assert isinstance(main, click.Group)
     command, rest = main.get_command(click.Context(main), line[0]), line[1:]
-    while isinstance(command, click.Group) and rest and rest[0].islower():
+    while isinstance(command, click.Group) and rest and rest[0].isalpha() and rest[0].islower():
         command, rest = command.get_command(click.Context(command), rest[0]), rest[1:]
     assert command is not None
     try:

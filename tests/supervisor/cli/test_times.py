@@ -3,7 +3,7 @@ from datetime import datetime
 import click
 import pytest
 
-from supervisor.cli.times import Duration, PastMoment
+from supervisor.cli.times import Duration, FutureMoment, PastMoment
 from supervisor.runtime.clock import Clock
 
 
@@ -29,6 +29,19 @@ def test_a_moment_is_a_time_of_today_a_date_or_both() -> None:
         assert found.strftime(form) == text
     assert PastMoment().convert("2026-11-21T08:15:30+01:00", None, None) == 1795245330.0
     assert PastMoment().convert(12.5, None, None) == 12.5
+
+
+def test_a_moment_ahead_is_a_time_of_today_or_of_tomorrow_or_a_date() -> None:
+    now = Clock().wall()
+    for text in ("00:00", "12:00", "23:59:59.999999"):
+        assert now < FutureMoment().convert(text, None, None) <= now + 90_000, text
+    assert FutureMoment().convert("2999-01-01T08:15+00:00", None, None) == 32472173700.0
+
+
+@pytest.mark.parametrize("text", ["", "2020-01-01", "2020-01-01T00:00", "25:00", "soon"])
+def test_what_is_no_moment_ahead_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="07:00"):
+        FutureMoment().convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["2999-01-01", "2999-01-01T08:15"])

@@ -3,6 +3,7 @@
 agents       commands about agents that run or ran
 allowances   commands by which a person lets an agent do what the reviewer would block
 approvals    commands about what waits for a person
+autopilot    the command by which a person leaves the agents alone for a while
 budgets      the command that shows what of the day's budgets is spent, by account, and who waits
 checkpoints  commands that keep checkpoints
 diff         the command that shows the content of what an agent changed
