@@ -16,6 +16,7 @@ STARTERS = {
     "host/children.py": "programs that run to their end",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/processes/shim_client.py": "shims",
+    "supervisor/standalone/watched_run.py": "the CLI that `exec --standalone` stands in for",
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
     "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",
     "supervisor/runtime/attached/relay_client.py": "the relay: this program itself",

@@ -26,6 +26,7 @@ LAYERS = {
     "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "host"),
     "supervisor.testing": (*PARTS, "supervisor.protocol"),
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
+    "supervisor.standalone": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),
     "supervisor.runtime.shim": (),
     "supervisor.report": (*PARTS, "supervisor.protocol", "supervisor.runtime", "supervisor.cli"),
     "supervisor.top": (*PARTS, "supervisor.protocol", "supervisor.cli", "supervisor.panel"),

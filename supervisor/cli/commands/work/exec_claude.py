@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.cli import common
+from monitors.contract.words import Severity
+from supervisor.cli import common, terminal
 from supervisor.cli.commands.work.attach import hooks_socket, relay_use, way_of, way_option, when_away_options
 from supervisor.runtime.attached.hook import LAUNCHED
 
@@ -30,15 +31,39 @@ class NotStartedError(ChaperonError):
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @when_away_options
 @way_option
+@click.option("--standalone", is_flag=True, help="Be the daemon as well, for as long as the CLI runs, as CI wants it.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With --standalone: put the journal there, and what was found as SARIF and JUnit.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([str(one) for one in Severity]),
+    help="With --standalone: fail (exit code 4) if there was an incident of this severity or worse.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def exec_claude(when_away: str, wait: float, way: str, command: tuple[str, ...]) -> None:
+def exec_claude(
+    when_away: str,
+    wait: float,
+    way: str,
+    standalone: bool,
+    report: Path | None,
+    fail_on: str | None,
+    command: tuple[str, ...],
+) -> None:
     """Become the Claude CLI of COMMAND (`-- claude …`), under the daemon's watch.
 
     Input, output, exit code, signals and terminal are the CLI's own: this process becomes it. A link named `claude` to
     `chaperon` that comes first on PATH does the same, and so does such a link as the CLI path of an agent SDK.
     """
+    if not standalone and (report is not None or fail_on is not None):
+        raise click.UsageError("--report and --fail-on go with --standalone alone: a daemon has its own reports.")
 
-    def work() -> None:
+    def work() -> int | None:
+        if standalone:
+            return _alone(command, wait, report, fail_on)
         from supervisor.runtime.attached import hook_entries, relay_client
         from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
         from supervisor.runtime.shim import process_tree
@@ -61,6 +86,23 @@ def exec_claude(when_away: str, wait: float, way: str, command: tuple[str, ...])
             ) from error
 
     common.run(work)
+
+
+def _alone(command: Sequence[str], wait: float, report: Path | None, fail_on: str | None) -> int:
+    """Run the CLI under a daemon of its own; its exit code."""
+    from supervisor.runtime.attached import hook_entries
+    from supervisor.standalone.watched_run import WatchedRun, run_watched
+
+    def arguments(socket: Path) -> list[str]:
+        return with_hooks(command[1:], hook_entries.handlers(socket, "block", wait))
+
+    def tell(text: str) -> None:
+        terminal.echo(f"chaperon: {text}", err=True)
+
+    severity = Severity(fail_on) if fail_on else None
+    return run_watched(
+        WatchedRun(program(command[0]), arguments, common.configuration().config, tell, report, severity)
+    )
 
 
 def program(name: str) -> str:
