@@ -34,8 +34,8 @@ escape."""
 
 _ESCAPED = re.compile(r"\ufffd\\(x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2}|\\)")
 
-_ESCAPE = re.compile(rb"(?:\xef\xbf\xbd|\\ufffd)\\\\")
-"""How an escape begins in JSON."""
+_ESCAPES = b"\xef\xbf\xbd\\\\", b"\\ufffd\\\\"
+"""How an escape begins in JSON: a replacement character, itself or escaped, and an escaped backslash."""
 
 ACTING = (
     r"\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -94,7 +94,8 @@ def decode(data: bytes) -> Any:
 
 def has_escapes(data: bytes) -> bool:
     """Whether JSON has half characters as `dumps` escapes them, which no other reader but `loads` gives back."""
-    return _ESCAPE.search(data) is not None
+    raw, escaped = _ESCAPES
+    return (b"\xef" in data and raw in data) or escaped in data  # a fifth of the time of a pattern
 
 
 def legible(data: bytes) -> bytes:

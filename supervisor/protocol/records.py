@@ -17,13 +17,13 @@ missed, since each agent is compared with its real processes when it is adopted.
 type is another matter: its meaning is known and the fold would go wrong, so that is an error and names the field.
 """
 
-import hashlib
 import json
 import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -135,6 +135,29 @@ def check(line: bytes, expected_n: int | None = None, previous: str | None = Non
     return n
 
 
+def check_all(lines: Sequence[bytes], n: int, previous: str) -> str | None:
+    """Check lines that follow one another, in a third of the time that `check` takes for each.
+
+    Each line names the hash of the one before, and with it its checksum, which is looked at in the last line alone.
+
+    Args:
+        lines: The lines without their newlines.
+        n: The sequence number of the first.
+        previous: The hash of the line before it.
+
+    Returns:
+        The hash of the last line; None if any line is not in order, which `check` then tells.
+    """
+    named = previous.encode()
+    for number, line in enumerate(lines, n):
+        if line[_NAMED] != named or not line.startswith(b'{"n":%d,' % number):
+            return None
+        named = sha256(line).hexdigest()[:32].encode()
+    if lines and not _is_sealed(lines[-1]):
+        return None
+    return named.decode()
+
+
 def check_header(line: bytes, expected_first: int | None = None, previous: str | None = None) -> tuple[int, str]:
     """Check the header of a journal file; return the number of its first record and the hash it chains to.
 
@@ -184,8 +207,21 @@ def whose_and_when(line: bytes) -> tuple[str, float]:
         return "", 0.0
 
 
+def agent_of(line: bytes) -> str:
+    """The agent of a line that was checked, without reading the rest of it; see `whose_and_when`."""
+    begin = line.find(_AGENT, len(_RECORD), len(_RECORD) + 20 + len(_AGENT)) + len(_AGENT)
+    name = line[begin : line.find(b'"', begin)]
+    if begin < len(_AGENT) or len(name) > _PLAIN_NAME or b"\\" in name:
+        return whose_and_when(line)[0]
+    return name.decode()
+
+
 def kind_of(line: bytes) -> str:
     """The kind of a checked line's event, without reading the rest; empty if another version wrote it another way."""
+    end = len(line) - _SEAL - _CHAIN - line.endswith(b"\n")
+    begin = line.rfind(b",", max(0, end - _ENDING_BYTES), max(0, end))
+    if begin >= 0 and line.startswith(b',"p":"', end) and (kind := _KINDS.get(line[begin:end])) is not None:
+        return kind
     found = _ENDING.search(line, max(0, len(line) - _ENDING_BYTES))
     return found[1].decode() if found else ""
 
@@ -202,7 +238,7 @@ def line_hash(line: bytes) -> str:
     SHA-256 has hardware support: 1.6 µs for a line of 850 bytes, against 2.5 µs of BLAKE2b. 128 bits are far beyond
     chance, and the chain is no defence against an attacker who rewrites all that follows.
     """
-    return hashlib.sha256(line.removesuffix(b"\n")).hexdigest()[:32]
+    return sha256(line.removesuffix(b"\n")).hexdigest()[:32]
 
 
 _RECORD = b'{"n":'
@@ -214,14 +250,32 @@ _ENDING = re.compile(rb',"kind":"([a-z_]{1,60})","p":"[0-9a-f]{32}","c":"[0-9a-f
 _BODY_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"\}\Z')
 _ENDING_BYTES = 200
 """Longer than what that matches: a line may have megabytes."""
+_AGENT = b',"agent":"'
+_PLAIN_NAME = 200
+"""Bytes of a name that is read in the plain way; agents' names have at most 32 characters."""
+_KIND = b',"kind":"'
+_KINDS: Mapping[bytes, str] = {
+    b'%b%b"' % (_KIND, str(each.default).encode()): str(each.default)
+    for known in get_args(AnyEvent)
+    for each in fields(known)
+    if each.name == "kind"
+}
+"""The kinds that this version knows, as a line has them."""
 _CHAIN = len(',"p":"') + 32 + len('"')
 _SEAL = len(',"c":"') + 8 + len('"}')
+_NAMED = slice(-_SEAL - 1 - 32, -_SEAL - 1)
+"""Where a line names the hash of the one before."""
 _EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(TaggedEvent)
 
 
 def _close(unsealed: bytes) -> tuple[bytes, str]:
     line = b'%b,"c":"%08x"}' % (unsealed, zlib.crc32(unsealed))
     return line + b"\n", line_hash(line)
+
+
+def _is_sealed(line: bytes) -> bool:
+    """Whether the checksum at the line's end is that of what is before it."""
+    return line.endswith(b',"c":"%08x"}' % zlib.crc32(line[:-_SEAL]))
 
 
 def _as_expected(line: bytes, n: int, previous: str) -> bool:

@@ -263,7 +263,7 @@ def _fold(
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     for line in journal.lines(begin):
         kind = records.kind_of(line.data)
-        if kind in OF_ONE_SESSION and board.past.passes(records.whose_and_when(line.data)[0], line.n, kind, line.data):
+        if kind in OF_ONE_SESSION and board.past.passes(records.agent_of(line.data), line.n, kind, line.data):
             if line.n > counted:
                 metrics.passed_over(kind)
             continue

@@ -94,7 +94,7 @@ class Journal:
         directory: Path,
         *,
         trusted: int = 0,
-        look: Callable[[bytes], object] | None = None,
+        look: Callable[[list[bytes]], object] | None = None,
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         segment_bytes: int = SEGMENT_BYTES,
@@ -105,7 +105,7 @@ class Journal:
         Args:
             directory: Where its files are, or will be.
             trusted: The number of a record known from a snapshot; files that end before it are not checked now.
-            look: Called with each line that is checked.
+            look: Called with the lines that are checked, without their newlines, some at a time.
             disk: Another, in tests.
             clock: Another, in tests.
             segment_bytes: Size at which a new file is begun.

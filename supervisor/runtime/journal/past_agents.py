@@ -3,11 +3,16 @@
 No detector need watch what they did again: each issue is in the journal, and none follows. Half of a fold is detectors.
 """
 
+from collections.abc import Sequence
+
 from supervisor.protocol import records
 from supervisor.protocol.events import StateChanged
 
 _DETECTOR_FAILED = b'"detector_failed-'
 """The beginning of the type of incident for a failed detector. Only the detectors can identify the detector again."""
+
+_OF_INCIDENTS = ("incident_opened", "")
+"""The kinds of lines that tell of one; a line of another make has no kind that is told without reading it."""
 
 
 class PastAgents:
@@ -17,15 +22,16 @@ class PastAgents:
         self._ended: set[str] = set()
         self._with_failures: set[str] = set()
 
-    def look(self, line: bytes) -> None:
-        """Look at a line that was checked."""
-        if _DETECTOR_FAILED in line:
-            self._with_failures.add(records.whose_and_when(line)[0])
-        if records.kind_of(line) != "state_changed":  # one that is written otherwise only costs time
-            return
-        event = records.read_event(line.removesuffix(b"\n"))
-        if isinstance(event, StateChanged) and event.after.ended:
-            self._ended.add(event.agent)
+    def look(self, lines: Sequence[bytes]) -> None:
+        """Look at lines that were checked."""
+        for line in lines:
+            kind = records.kind_of(line)
+            if kind == "state_changed":
+                event = records.read_event(line)
+                if isinstance(event, StateChanged) and event.after.ended:
+                    self._ended.add(event.agent)
+            elif kind in _OF_INCIDENTS and _DETECTOR_FAILED in line:
+                self._with_failures.add(records.agent_of(line))
 
     def __contains__(self, agent: str) -> bool:
         return agent in self._ended and agent not in self._with_failures

@@ -171,18 +171,43 @@ class Cursor:
         Raises:
             JournalDamagedError: The next line is damaged. The lines before it were handed out.
         """
+        while lines := self._pass(upto):
+            first, line, offset = self.n - len(lines) + 1, self.line - len(lines), self.offset
+            offset -= sum(map(len, lines)) + len(lines)
+            assert self.path is not None
+            taken: list[StoredLine] = []
+            for n, data in enumerate(lines, first):
+                if n > self._after:
+                    taken.append(StoredLine(n, data + b"\n", self.path, line, offset))
+                line += 1
+                offset += len(data) + 1
+            if taken:
+                return taken
+        return []
+
+    def pass_over(self) -> list[bytes]:
+        """Take the next lines as `take` does, without their places and newlines.
+
+        Raises:
+            JournalDamagedError: As `take`.
+        """
+        while lines := self._pass(None):
+            if wanted := lines[max(0, self._after - (self.n - len(lines))) :]:
+                return wanted
+        return []
+
+    def _pass(self, upto: int | None) -> list[bytes]:
+        """Check the next lines of a file, and move behind them; return them without their newlines."""
         while upto is None or self.n < upto:
             if self.path is None and not self._enter_first():
                 break
             # Listed before reading: a file that has a successor grows no more, so what is read then is all of it.
             following = self._following()
-            taken, moved = self._take_from_file(upto)
-            if taken:
-                return taken
-            if not moved:
-                if following is None or self._stays:
-                    break
-                self._enter_next(following)
+            if lines := self._whole_lines(upto):
+                return lines
+            if following is None or self._stays:
+                break
+            self._enter_next(following)
         return []
 
     def _enter_first(self) -> bool:
@@ -233,39 +258,38 @@ class Cursor:
         self.path, self.offset, self.line = segment.path, len(header), 2
         self.n, self.hash = segment.first - 1, records.line_hash(header)
 
-    def _take_from_file(self, upto: int | None) -> tuple[list[StoredLine], bool]:
-        """Take lines of one chunk; the second value is whether the cursor moved at all."""
-        assert self.path is not None
-        taken: list[StoredLine] = []
-        before = self.offset
-        for data in self._chunk_of_lines():
-            if upto is not None and self.n >= upto:
-                return taken, True
-            try:
-                n = records.check(data[:-1], self.n + 1, self.hash)
-            except RecordError as error:
-                if taken or self.offset != before:
-                    return taken, True
-                raise self.damaged(error.problem, error.expected, error.found) from None
-            if n > self._after:
-                taken.append(StoredLine(n, data, self.path, self.line, self.offset))
-            self.n, self.hash = n, records.line_hash(data)
-            self.offset += len(data)
-            self.line += 1
-        return taken, self.offset != before
-
-    def _chunk_of_lines(self) -> Iterator[bytes]:
-        """Read one chunk, and more only where a single line is longer; yield its whole lines."""
+    def _whole_lines(self, upto: int | None) -> list[bytes]:
+        """Check the lines of one chunk, more only if a single one is longer, and move behind those that are in order."""
         assert self.path is not None
         with self.path.open("rb") as file:
             file.seek(self.offset)
             data = file.read(CHUNK_BYTES)
             if data and b"\n" not in data:
                 data += file.readline()
-        start = 0
-        while (newline := data.find(b"\n", start)) >= 0:
-            yield data[start : newline + 1]
-            start = newline + 1
+        end = data.rfind(b"\n")
+        if end < 0:
+            return []
+        lines = data[:end].split(b"\n")
+        if upto is not None:
+            del lines[upto - self.n :]
+        if (last := records.check_all(lines, self.n + 1, self.hash)) is None:
+            lines, last = self._until_damage(lines)
+        self.n, self.line, self.hash = self.n + len(lines), self.line + len(lines), last
+        self.offset += sum(map(len, lines)) + len(lines)
+        return lines
+
+    def _until_damage(self, lines: list[bytes]) -> tuple[list[bytes], str]:
+        """Return the lines that are in order, and the hash of their last; raises if there are none."""
+        last = self.hash
+        for number, line in enumerate(lines):
+            try:
+                records.check(line, self.n + 1 + number, last)
+            except RecordError as error:
+                if not number:
+                    raise self.damaged(error.problem, error.expected, error.found) from None
+                return lines[:number], last
+            last = records.line_hash(line)
+        return lines, last
 
     def damaged(self, problem: str, expected: str, found: str) -> JournalDamagedError:
         """Make the error for the line at which the cursor stands."""

@@ -52,7 +52,7 @@ class JournalRecovery:
 
 
 def recover(
-    directory: Path, disk: Disk, trusted: int = 0, look: Callable[[bytes], object] | None = None
+    directory: Path, disk: Disk, trusted: int = 0, look: Callable[[list[bytes]], object] | None = None
 ) -> JournalRecovery:
     """Check the journal, set a torn tail aside, and say where to go on.
 
@@ -61,7 +61,7 @@ def recover(
         disk: Where.
         trusted: The number of a record that is known by other means, a snapshot. Files that end before it are not
             read now, only on demand. A gigabyte takes some three seconds.
-        look: Called with each line that was checked.
+        look: Called with the lines that were checked, without their newlines, some at a time.
 
     Raises:
         JournalDamagedError: A record is damaged and intact ones follow. Nothing was changed.
@@ -74,12 +74,11 @@ def recover(
     before_first = None
     count = 0
     try:
-        while lines := cursor.take():
-            before_first = lines[0].n - 1 if before_first is None else before_first
-            count = lines[-1].n - before_first
+        while lines := cursor.pass_over():
+            before_first = cursor.n - len(lines) if before_first is None else before_first
+            count = cursor.n - before_first
             if look is not None:
-                for line in lines:
-                    look(line.data)
+                look(lines)
     except JournalDamagedError as error:
         return _set_aside(cursor, count, error.path, error.offset, disk, error)
     if cursor.path is None:

@@ -302,6 +302,39 @@ def test_a_recorded_journal_with_every_kind_of_event_is_read_and_written_with_th
     assert kinds >= set(get_args(AnyEvent)), "record it anew: python -m tests.recordings.record_journal"
 
 
+def _chain(count: int) -> list[bytes]:
+    lines, before = list[bytes](), records.ORIGIN
+    for n in range(1, count + 1):
+        line, before = records.encode(n, TimerFired(agent="a1", at=1.0, mono=1.0, name=f"t{n}"), before)
+        lines.append(line[:-1])
+    return lines
+
+
+def test_lines_that_are_checked_together_pass_if_each_passes_alone() -> None:
+    lines = _chain(5)
+    assert records.check_all(lines, 1, records.ORIGIN) == records.line_hash(lines[-1])
+    assert records.check_all([], 1, records.ORIGIN) == records.ORIGIN
+    assert records.check_all(lines, 2, records.ORIGIN) is None
+    assert records.check_all(lines, 1, "1" * 32) is None
+    assert records.check_all(lines[:2] + lines[3:], 1, records.ORIGIN) is None
+
+
+def test_a_flipped_bit_anywhere_is_seen_when_lines_are_checked_together() -> None:
+    lines = _chain(3)
+    for number, line in enumerate(lines):
+        for position in range(len(line)):
+            flipped = line[:position] + bytes([line[position] ^ 1]) + line[position + 1 :]
+            damaged = [*lines[:number], flipped, *lines[number + 1 :]]
+            assert records.check_all(damaged, 1, records.ORIGIN) is None, (number, position)
+
+
+@pytest.mark.parametrize("agent", ["", "a1", 'a"1', "a\\", "a\udcff", "é", "x" * 300, ',"agent":"b"'])
+def test_the_agent_of_a_line_is_the_one_that_its_beginning_tells(agent: str) -> None:
+    line, _ = records.encode(10**19, TimerFired(agent=agent, at=1.0, mono=1.0, name="t"), records.ORIGIN)
+    assert records.agent_of(line) == records.whose_and_when(line)[0]
+    assert records.agent_of(b'{"n":1,"kind":"timer_fired","agent":"a1","at":1.0}\n') == "a1"
+
+
 def test_the_kind_of_a_line_is_known_from_its_end_whatever_is_in_it() -> None:
     tricky = {
         "type": "x",

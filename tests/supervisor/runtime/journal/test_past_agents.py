@@ -13,7 +13,7 @@ def past(*happened: events.AnyEvent) -> PastAgents:
     found, before = PastAgents(), records.ORIGIN
     for number, event in enumerate(happened, 1):
         line, before = records.encode(number, event, before)
-        found.look(line)
+        found.look([line[:-1]])
     return found
 
 
