@@ -61,6 +61,7 @@ def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:
 def _line(columns: Sequence[Column], row: Sequence[str], kept: Sequence[int], widths: Sequence[int]) -> str:
     made = []
     for place in kept:
-        value = clean(row[place], max(1, widths[place]))
+        value, most = row[place], max(1, widths[place])
+        value = value if len(value) <= most else clean(value, most)
         made.append(value.rjust(widths[place]) if columns[place].right else value.ljust(widths[place]))
     return "  ".join(made).rstrip()

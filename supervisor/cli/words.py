@@ -18,7 +18,10 @@ COLOURS = {
 def clean(text: object, width: int = WIDTH) -> str:
     """The text in one line, without control characters, shortened."""
     whole = str(text)
-    line = " ".join("".join(c if c.isprintable() else " " for c in whole[: 4 * width + 100]).split())
+    part = whole[: 4 * width + 100]
+    if not part.isprintable():  # character by character it takes ten times as long, and most texts need it not
+        part = "".join(c if c.isprintable() else " " for c in part)
+    line = " ".join(part.split())
     return line if len(line) <= width and len(whole) <= 4 * width + 100 else line[: width - 1] + "…"
 
 

@@ -25,6 +25,7 @@ from tests.bench import (
     bench_review,
     bench_shim,
     bench_start,
+    bench_task_store,
     bench_tasks,
     bench_wire,
 )
@@ -45,6 +46,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "many": bench_many.main,
     "merges": bench_merges.main,
     "tasks": bench_tasks.main,
+    "task_store": bench_task_store.main,
     "added": bench_added.main,
     "checkpoint_live": bench_checkpoint_live.main,
     "checkpoints": bench_checkpoints.main,

@@ -111,8 +111,7 @@ def list_command(
             terminal.echo_json(rows)
             return
         now = Clock().wall()
-        for line in table(COLUMNS, [_cells(row, now) for row in rows]):
-            terminal.echo(line)
+        terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in rows])))
 
     common.run(work)
 
