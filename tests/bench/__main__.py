@@ -17,6 +17,7 @@ from tests.bench import (
     bench_checkpoints,
     bench_core,
     bench_fleet,
+    bench_hooks,
     bench_journal,
     bench_many,
     bench_masking,
@@ -48,14 +49,16 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "tasks": bench_tasks.main,
     "task_store": bench_task_store.main,
     "added": bench_added.main,
+    "hooks": bench_hooks.main,
     "checkpoint_live": bench_checkpoint_live.main,
     "checkpoints": bench_checkpoints.main,
     "checkpoints_large": bench_checkpoints.large,
+    "hooks_killed": bench_hooks.killed,
 }
 """By name, the quick ones first."""
 
-BY_NAME_ONLY = frozenset({"checkpoints_large"})
-"""Run only where it is asked for: some minutes and 4 GB of disk. The others take under ten minutes together."""
+BY_NAME_ONLY = frozenset({"checkpoints_large", "hooks_killed"})
+"""Run only where it is asked for: some minutes each, and 4 GB of disk for the first. The others take under ten minutes together."""
 
 
 def main() -> int:

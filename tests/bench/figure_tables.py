@@ -7,6 +7,7 @@ from tests.bench.kept import Kept, kept
 
 SUBJECTS: Mapping[str, str] = {
     "added": "What supervision adds to a tool call",
+    "hooks": "What a hook of an attached CLI takes",
     "checkpoint_live": "What checkpoints add to a tool call",
     "answers": "Agents in trouble, ten at once",
     "fleet": "Two hundred agents",
