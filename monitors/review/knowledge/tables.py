@@ -555,6 +555,8 @@ TABLES = r"""{
 {"command":"dumb-init","yes":"dumb-init true"},
 {"command":"rtk","yes":"rtk true"},
 {"command":"noglob","yes":"noglob true"},
+{"command":"repeat","skip":1,"yes":"repeat 2 true"},
+{"command":"-","yes":"- true"},
 {"command":"nocorrect","yes":"nocorrect true"},
 {"command":"grc","values":"-c","yes":"grc true"},
 {"command":"ccache","yes":"ccache true"},

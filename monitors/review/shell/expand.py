@@ -176,6 +176,8 @@ def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
 
 
 def _variable(part: Part, variables: Mapping[str, Value], substitute: Substitution) -> list[Arg] | None:
+    if part.script:
+        substitute(part.script)
     name, _, index = part.name.partition("[")
     if name[:1] == "#" and len(name) > 1:
         return None
@@ -194,7 +196,8 @@ def _element(value: Value, index: str) -> Value | None:
     index = index.rstrip("]")
     if index in ("@", "*"):
         return value
-    return [value[int(index)]] if index.isdigit() and int(index) < len(value) else None
+    number = int(index) if index.lstrip("-").isdigit() and len(index) < 6 else len(value)
+    return [value[number]] if -len(value) <= number < len(value) else None
 
 
 def _operated(
@@ -206,10 +209,21 @@ def _operated(
         return value if value and (value[0] or operator in ("-", "=")) else [given]
     if operator in (":+", "+"):
         return [given] if value else value
+    if value and operator[:1] == ":" and part.name[-3:] in ("[@]", "[*]"):
+        return _sliced(value, part.text)
     if operator in (":?", "?") or value is None or len(value) != 1 or not value[0].known:
         return value
     text = _edited(operator, str(value[0]), str(given), part.text)
     return None if text is None else [arg(text)]
+
+
+def _sliced(value: Value, written: str) -> Value:
+    """`${x[@]:1}` and `${x[@]:1:2}`; all of the array if the numbers are not plain."""
+    numbers = [number.strip() for number in written.rstrip("}").partition("]")[2].split(":")[1:]]
+    if not numbers or not all(number.lstrip("-").isdigit() for number in numbers):
+        return value
+    start = int(numbers[0])
+    return value[start : start + int(numbers[1])] if len(numbers) > 1 else value[start:]
 
 
 def _edited(operator: str, text: str, given: str, written: str) -> str | None:

@@ -27,7 +27,7 @@ command."""
 _BLANKS = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _EMPTY = re.compile(r"\n[ \t\r\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]*\])?(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(?:[^\[\]\s]|\[[^\[\]\s]*\])*\])?(\+?)=")
 _REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)")
 _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
@@ -44,7 +44,7 @@ def read(text: str, depth: int = 0) -> ShellScript:
         text: the script.
         depth: how deep in other scripts this one stands; counts towards the cap.
     """
-    reader = _Reader(text[:MAX_BYTES], depth)
+    reader = _Reader(_joined_lines(text[:MAX_BYTES]), depth)
     too_much = "" if len(text) <= MAX_BYTES else f"longer than {MAX_BYTES} characters"
     try:
         reader.whole()
@@ -53,10 +53,36 @@ def read(text: str, depth: int = 0) -> ShellScript:
     return ShellScript(reader.top, reader.problem, too_much)
 
 
+MAX_UNENDED = 5
+"""Most delimiters that are sought to the end of the script in vain; text behind further ones is read as commands."""
+_QUOTES = ("'", '"', "\\")
+"""Marks of which one in the delimiter makes a here-document plain text."""
+_CONTINUED = re.compile(r"[^\s\\]\\\n(?=\S)")
+
+
+def _joined_lines(text: str) -> str:
+    """Return the text with the ends of lines taken out that a backslash takes out amid a word or an operator.
+
+    Between words it makes no difference. Behind a `#` it is left: a comment ends with its line.
+    """
+    if "\\\n" not in text or "<<" in text or not _CONTINUED.search(text):
+        return text  # the end of a here-document is a line by itself, whatever stands before it
+    made: list[str] = []
+    goes_on = False
+    for line in text.split("\n"):
+        if goes_on and line and not line[0].isspace():
+            made[-1] = made[-1][:-1] + line
+        else:
+            made.append(line)
+        goes_on = line[-1:] == "\\" and line[-2:-1] not in ("", " ", "\t", "\\") and "#" not in line
+    return "\n".join(made)
+
+
 class _Reader(Words):
     def __init__(self, text: str, depth: int) -> None:
         super().__init__(text, depth)
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
+        self.unended: set[str] = set()
 
     # ── blanks, newlines, here-documents ──────────────────────────────────────────────────────────────────────────
 
@@ -84,6 +110,8 @@ class _Reader(Words):
 
     def here_document(self, delimiter: str, *, quoted: bool, strip: bool) -> Word:
         start = self.at
+        if delimiter in self.unended or len(self.unended) >= MAX_UNENDED:
+            return Word("")
         while self.at < self.end:
             stop = self.text.find("\n", self.at)
             stop = self.end if stop < 0 else stop
@@ -94,7 +122,10 @@ class _Reader(Words):
                 break
             self.at = min(stop + 1, self.end)
         else:
-            body = self.text[start:]
+            body = "" if self.unended else self.text[start:]
+            self.unended.add(delimiter)
+            self.problem = self.problem or f"a here-document that no `{delimiter}` ends"
+            self.at = start  # bash may end it elsewhere: what follows is read as commands too
         if quoted or ("$" not in body and "`" not in body):
             return Word(body)
         return Word(body, self.expansions(body))
@@ -368,7 +399,7 @@ class _Reader(Words):
                 break
             if self.at >= self.end:
                 break
-            if self.text[self.at] in "|&<>();\n":
+            if self.text[self.at] in "|&<>();\n" and not self.text.startswith(("<(", ">("), self.at):
                 self.at += 1
                 self.count()
             else:
@@ -405,6 +436,8 @@ class _Reader(Words):
             if not command.words and (assignment := _ASSIGNMENT.match(self.text, self.at)):
                 command.assignments.append(self.assignment(assignment))
                 continue
+            if char == "{" and command.words and self.text[self.at + 1 : self.at + 2] in (" ", "\t", "\n"):
+                return Group("{", [command, self.bracketed("{")])  # zsh's `if true { … }`; words to bash
             command.words.append(self.word())
             if command.words[0].text in _DECLARES and command.words[0].parts is None:
                 self.declarations(command)
@@ -419,9 +452,16 @@ class _Reader(Words):
 
     def assignment(self, match: re.Match[str]) -> Assignment:
         self.at = match.end()
-        appends = match[2] == "+"
+        appends = match[3] == "+"
+        if match[2] and self.subscript(match[2]) is not None:
+            rest = Assignment(match[1], [self.word() if self.at < self.end else Word("")], appends=appends)
+            rest.values.append(Word(match[2], self.expansions(match[2])))
+            return rest
         if self.text.startswith("(", self.at):
-            return Assignment(match[1], self.array(), appends=appends)
+            values = self.array()
+            if self.at < self.end and self.text[self.at] not in " \t\r\n;&|)<>":
+                values.append(self.word())  # what follows the bracket belongs to it, also if it begins as a comment
+            return Assignment(match[1], values, appends=appends)
         substituted = self.text.startswith(("<(", ">("), self.at)
         if self.at >= self.end or (self.text[self.at] in " \t\r\n;&|)<>" and not substituted):
             self.count()
@@ -441,7 +481,7 @@ class _Reader(Words):
                 return values
             if char == "\n":
                 self.newline()
-            elif char in ";&|<>(":
+            elif char in ";&|<>(" and not self.text.startswith(("<(", ">("), self.at):
                 self.at += 1
                 self.count()
             else:
@@ -455,11 +495,13 @@ class _Reader(Words):
             self.problem = self.problem or f"a `{operator}` with no target"
             self.count()
             return
+        start = self.at
         target = self.word()
         redirect = Redirect(operator, target, match[1] or "")
         if operator in ("<<", "<<-"):
-            quoted = target.parts is not None
-            self.pending.append((redirect, target.text, quoted, operator == "<<-"))
+            raw = self.text[start : self.at]
+            quoted = any(mark in raw for mark in _QUOTES)
+            self.pending.append((redirect, target.text if quoted else raw, quoted, operator == "<<-"))
             redirect.body = Word("")
         elif operator == "<<<":
             redirect.body = target

@@ -52,6 +52,8 @@ _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonl
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 
 
+_EVALUATE = frozenset({"let", "test", "[", "printf", "read", "unset", "mapfile", "readarray", "declare", "typeset", "local", "export", "readonly", "wait"})  # fmt: skip
+"""Builtins that take names of variables, or arithmetic, and expand the subscripts in these."""
 _PLAIN = re.compile(r"\s*\w[\w./@%+~=:, -]*")
 """Aliases that are one command with its words; others are gone through where they are made."""
 
@@ -169,6 +171,8 @@ class Walk:
     def _group(self, group: Group, stdin: Input) -> Output:
         words = [word for written in group.words for word in expand(written, self._variables, self._substitute)]
         redirects, opened = self._redirects(group.redirects)
+        if group.kind == "[[":
+            self._evaluated(words)
         if group.variable:
             self._loop_variable(group.variable, words)
         before = (self._cwd, dict(self._variables)) if group.kind in ("(", "&") else None
@@ -196,7 +200,13 @@ class Walk:
         assignments = {made.name: self._assigned(made) for made in command.assignments}
         declared = command.words and command.words[0].text in _LEAVES_VARIABLES
         before = {name: self._variables.get(name) for name in assignments}
+        unset: list[Arg] = []
+        if not declared and _names_any(command, assignments):
+            # What is assigned for a command is not there yet while its words are expanded; both readings are judged.
+            unset = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
         self._variables.update(assignments)
+        for value in assignments.values():
+            self._evaluated(value)
         for name, to in self._references.items():
             if to in self._variables:
                 self._variables[name] = self._variables[to]
@@ -219,7 +229,15 @@ class Walk:
         )
         if words == ["exec"]:
             self._descriptors(redirects)
+        if unset and unset != words:
+            self._start(Invocation(unset[0], unset[1:], self._setting(), assignments=own, stdin=opened or stdin))
         return self._kept(self._start(invocation), redirects)
+
+    def _evaluated(self, words: list[Arg]) -> None:
+        """Go through substitutions in subscripts of texts, which arithmetic and some builtins expand once more."""
+        for word in words:
+            if "[" in word and ("$(" in word or "`" in word) and word.known:
+                self.script(f": {word}")
 
     def _descriptors(self, redirects: list[Redirection]) -> None:
         """Remember the files that `exec 3<file` leaves open."""
@@ -327,6 +345,8 @@ class Walk:
         inner = self._inner(invocation)
         if inner is not None:
             return inner
+        if invocation.name in _EVALUATE:
+            self._evaluated(invocation.args)
         self._builtin(invocation)
         return self._printed(invocation)
 
@@ -460,7 +480,15 @@ class Walk:
 
     def _file(self, word: Arg) -> str | None:
         """The text of a script file: as this script writes it, or as it stands there now."""
-        return self.overlay.text(self._path(word)) if word.known else self._made_text(word)
+        return self.overlay.text(self._path(word)) if word.known else self._fed_text(word)
+
+    def _fed_text(self, word: Arg) -> str | None:
+        """Return what one command prints into `<(…)`; None if it is not known, or if more than one prints."""
+        if word[:2] != "<(" or not word.source:
+            return None
+        last = word.source[0]
+        behind = {last, *last.input.source, *(one for given in last.args for one in given.source)}
+        return printed(last, self._made_text) if behind.issuperset(word.source) else None
 
     def made_by(self, word: Arg) -> tuple[Invocation, ...]:
         """Return the commands whose output is in the file that a word names."""
@@ -603,6 +631,13 @@ class Walk:
                 self._variables[name] = [_unknown(name, invocation)]
             else:
                 self._variables[name] = [arg(values[at] if at < len(values) else "")]
+
+
+def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
+    """Whether a word of the command names a variable that is assigned for it."""
+    if not assignments:
+        return False
+    return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())
 
 
 _RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")

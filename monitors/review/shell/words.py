@@ -5,6 +5,7 @@ Work is counted here for both: past a cap, reading stops.
 
 import re
 from abc import ABC, abstractmethod
+from itertools import islice
 from typing import Self
 
 from monitors.review.shell.tree import Node, Part, Word
@@ -18,11 +19,14 @@ _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
 LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _BRACED = re.compile(r"[^\\$`}]+")
-_PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[[^\]]*\])?")
+_PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[(?:[^\[\]]|\[[^\[\]]*\])*\])?")
 _SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
+_PROCESS = re.compile(r"[<>]\(")
+MAX_SUBSTITUTED = 5
+"""Most substitutions of processes read in one default value; the rest stands within these, or is read for nothing."""
 _GLOB_MARK = re.compile(r"[()\n;]")
 _GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
 
@@ -117,6 +121,10 @@ class Words(ABC):
                     break
                 self.process_substitution(parts)
             elif char == "(":
+                if len(parts) == 1 and parts[0].text == "=":  # zsh's `=(…)`
+                    self.at -= 1
+                    self.process_substitution(parts)
+                    continue
                 if not parts or parts[-1].kind != "text" or parts[-1].text[-1:] not in "@?*+!=":
                     break
                 self.extended_glob(parts)
@@ -271,7 +279,8 @@ class Words(ABC):
         if not match:
             stop = self.text.find("}", start)
             self.at = self.end if stop < 0 else stop + 1
-            return Part("variable", self.text[start : self.at], quoted=quoted)
+            text = self.text[start : self.at]
+            return Part("variable", text, quoted=quoted, script=self.subscript(text))
         self.at = match.end()
         operator_at = self.at
         self.deeper()
@@ -283,9 +292,34 @@ class Words(ABC):
         if parts and operator and parts[0].kind == "quoted":
             parts[0] = Part("quoted", parts[0].text[len(operator) :], quoted=True)
         name = match[1] + (match[2] or "")
+        subscript = self.subscript(match[2]) if match[2] else None
+        if not quoted and ("<(" in rest or ">(" in rest):
+            subscript = [*(subscript or ()), *self.substituted(rest)]
         return Part(
-            "variable", text, quoted=quoted, name=name, operator=operator, default=_word(rest, _unquoted(parts))
+            "variable",
+            text,
+            quoted=quoted,
+            name=name,
+            operator=operator,
+            default=_word(rest, _unquoted(parts)),
+            script=subscript,
         )
+
+    def substituted(self, text: str) -> list[Node]:
+        """The commands of the substitutions of processes in a text that stands in no quotes."""
+        found: list[Node] = []
+        for match in islice(_PROCESS.finditer(text), MAX_SUBSTITUTED):
+            inner, parts = self.inner(text[match.start() :]), list[Part]()
+            inner.process_substitution(parts)
+            self.pieces = inner.pieces
+            found += [node for part in parts for node in part.script or ()]
+        return found
+
+    def subscript(self, text: str) -> list[Node] | None:
+        """The commands of the substitutions in a subscript; None if there are none."""
+        if "$(" not in text and "`" not in text:
+            return None
+        return [node for part in self.expansions(text) for node in part.script or ()]
 
     def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None if it is a subshell in a subshell."""
@@ -300,7 +334,11 @@ class Words(ABC):
                 depth -= 1
                 if depth == 0:
                     break
-            elif char in "\n;" and "for" not in self.text[max(0, start - 5) : start]:
+                if depth == 1 and self.text[at + 1 : at + 2] != ")":
+                    return None  # the second bracket is closed, and not the first behind it
+            elif (
+                char in "\n;" and "<<" not in self.text[start:at] and "for" not in self.text[max(0, start - 5) : start]
+            ):
                 return None
             at += 1
         self.pieces += (at - start) // 50

@@ -127,4 +127,5 @@ def test_a_function_that_nobody_calls_is_gone_through_once(body: str) -> None:
 
 
 def test_scripts_in_scripts_are_bounded_in_all_they_hold() -> None:
-    assert "characters" in walked("ssh h <<E\n" * 6_000).too_much
+    assert "characters" in walked("x=" + "a" * 60_000 + "; " + 'eval ": $x";' * 6).too_much
+    assert walked("ssh h <<E\n" * 6_000).too_much
