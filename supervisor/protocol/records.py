@@ -264,7 +264,7 @@ _KINDS: Mapping[bytes, str] = {
 _CHAIN = len(',"p":"') + 32 + len('"')
 _SEAL = len(',"c":"') + 8 + len('"}')
 _NAMED = slice(-_SEAL - 1 - 32, -_SEAL - 1)
-"""Where a line names the hash of the one before."""
+"""The place in a line of the hash of the one before."""
 _EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(TaggedEvent)
 
 

@@ -259,7 +259,7 @@ class Cursor:
         self.n, self.hash = segment.first - 1, records.line_hash(header)
 
     def _whole_lines(self, upto: int | None) -> list[bytes]:
-        """Check the lines of one chunk, more only if a single one is longer, and move behind those that are in order."""
+        """Check the lines of one chunk, or a longer single one, and move behind those that are in order."""
         assert self.path is not None
         with self.path.open("rb") as file:
             file.seek(self.offset)
@@ -328,7 +328,7 @@ def read_again(directory: Path, after: int, upto: int) -> Iterator[StoredLine]:
     for segment, following in zip_longest(segments, segments[1:]):
         if segment.first > upto or (following is not None and following.first <= after + 1):
             continue
-        with segment.path.open("rb") as file:
+        with segment.path.open("rb", buffering=CHUNK_BYTES) as file:
             offset = len(file.readline())
             for n, data in enumerate(file, segment.first):
                 if n > upto:
