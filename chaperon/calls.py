@@ -193,6 +193,49 @@ class Calls(ABC, Generic[One, Many, Lines]):
         }  # fmt: skip
         return self._one(ApiCall("POST", "/v1/agents/{agent}/rollback", {"agent": agent}, body=body, patient=True))
 
+    def project_checkpoints(self, *, project: str = "") -> Many:
+        """Return the checkpoints of whole projects in short, oldest first.
+
+        Args:
+            project: A folder of the project; empty means all.
+        """
+        return self._many(ApiCall("GET", "/v1/project-checkpoints", query={"project": project}))
+
+    def make_project_checkpoint(self, project: str, name: str, *, note: str = "") -> One:
+        """Keep all worktrees, branches, task states and agents of a project under one name."""
+        body = {"project": project, "name": name, "note": note}
+        return self._one(ApiCall("POST", "/v1/project-checkpoints", body=body, patient=True))
+
+    def plan_project_rollback(self, project: str, checkpoint: str, *, with_branches: bool = False) -> One:
+        """Return what going back with a whole project would change; nothing is changed."""
+        route = "/v1/project-checkpoints/{name}/plan"
+        body = {"project": project, "with_branches": with_branches}
+        return self._one(ApiCall("POST", route, {"name": checkpoint}, body=body, patient=True))
+
+    def roll_back_project(
+        self,
+        project: str,
+        checkpoint: str,
+        *,
+        with_branches: bool = False,
+        unusual: bool = False,
+        request_id: str = "",
+    ) -> One:
+        """Bring a whole project back: files, task states and queue, agents, and branches if asked.
+
+        Args:
+            project: A folder of it.
+            checkpoint: The project checkpoint's name.
+            with_branches: Move branches back as well.
+            unusual: Confirm a rollback of unusual size.
+            request_id: Names the request, which is carried out once however often it is sent.
+        """
+        route = "/v1/project-checkpoints/{name}/rollback"
+        body = {
+            "project": project, "with_branches": with_branches, "unusual": unusual, "request_id": request_id,
+        }  # fmt: skip
+        return self._one(ApiCall("POST", route, {"name": checkpoint}, body=body, patient=True))
+
     def tasks(
         self,
         *,

@@ -3,7 +3,7 @@
 Only refs, HEADs and indexes are touched, by libgit2, which runs no hook. All of it blocks, and can be done again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pygit2
@@ -26,7 +26,7 @@ def branches_of(project: Path) -> dict[str, str]:
     Raises:
         CheckpointError: The repository cannot be read.
     """
-    git = _opened(project)
+    git = open_project(project)
     if git is None:
         return {}
     try:
@@ -47,7 +47,7 @@ def hold(project: Path, name: str, commits: Mapping[str, str]) -> None:
     Raises:
         CheckpointError: Git could not do it.
     """
-    git = _opened(project)
+    git = open_project(project)
     if git is None or not commits:
         return
     try:
@@ -66,7 +66,7 @@ def let_go(project: Path, name: str) -> None:
         CheckpointError: Git could not do it.
     """
     try:
-        git = _opened(project)
+        git = open_project(project)
         if git is not None:
             for ref in _below(git, f"{HOLDING}{name}/"):
                 git.references.delete(ref)
@@ -77,7 +77,7 @@ def let_go(project: Path, name: str) -> None:
 def held_names(project: Path) -> frozenset[str]:
     """Return the names of the checkpoints whose commits are held; empty if the repository cannot be read."""
     try:
-        git = _opened(project)
+        git = open_project(project)
         return (
             frozenset(ref.removeprefix(HOLDING).split("/")[0] for ref in _below(git, HOLDING)) if git else frozenset()
         )
@@ -85,15 +85,15 @@ def held_names(project: Path) -> frozenset[str]:
         return frozenset()
 
 
-def commits_between(project: Path, old: str, new: str) -> int:
-    """Return how many commits a branch lost that goes from the new commit to the old one; 0 if that cannot be said."""
-    git = _opened(project)
+def commits_between(project: Path, old: Iterable[str], new: str) -> int:
+    """Return how many commits a commit has behind it that none of the old ones has; 0 if that cannot be said."""
+    git = open_project(project)
     if git is None or not new:
         return 0
     try:
         walker = git.walk(pygit2.Oid(hex=new))
-        if old:
-            walker.hide(pygit2.Oid(hex=old))
+        for commit in old:
+            walker.hide(pygit2.Oid(hex=commit))
         return sum(1 for _ in walker)
     except (pygit2.GitError, KeyError, ValueError):
         return 0
@@ -114,7 +114,7 @@ def set_branches(project: Path, then: Mapping[str, str], gone: frozenset[str], n
     Raises:
         CheckpointError: Git could not do it. It can be done again.
     """
-    git = _opened(project)
+    git = open_project(project)
     if git is None:
         return ()
     done = []
@@ -196,7 +196,7 @@ def _short(name: str) -> str:
     return name.removeprefix(BRANCH)
 
 
-def _opened(project: Path) -> pygit2.Repository | None:
+def open_project(project: Path) -> pygit2.Repository | None:
     """Return libgit2's view of a repository, bare or not; None if there is none.
 
     Raises:

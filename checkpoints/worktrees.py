@@ -149,6 +149,38 @@ class ProjectWorktrees:
         self._step("made")
         return self._write(replace(workspace, state=WorkspaceState.ACTIVE))
 
+    def make_again(self, workspace: Workspace, commit: str) -> None:
+        """Make a workspace that is gone again, at its path and on its branch, which is made if it is gone as well.
+
+        Nothing happens if it is there. One that a crash left half made is made anew.
+
+        Args:
+            workspace: What it was.
+            commit: The commit on which its branch is made.
+
+        Raises:
+            CheckpointError: It could not be made.
+        """
+        path, record = Path(workspace.path), self._record(workspace.name)
+        if record.exists() and _read(record).state is WorkspaceState.HALF_MADE:
+            self._clear_away(_read(record))
+        if path.exists():
+            return
+        self._write(replace(workspace, state=WorkspaceState.HALF_MADE))
+        self._step("branch again")
+        try:
+            branch = self._git.branches.local.get(workspace.branch)
+            branch = branch or self._git.branches.local.create(workspace.branch, self._commit(commit))
+            self._step("worktree again")
+            name = self._admin_name(workspace)
+            if name in self._git.list_worktrees() and self._git.lookup_worktree(name).is_prunable:
+                self._git.lookup_worktree(name).prune()
+            self._git.add_worktree(name, str(path), branch)
+        except (pygit2.GitError, ValueError, OSError) as error:
+            raise CheckpointError(f"The workspace {workspace.path} could not be made again: {error}.") from error
+        self._step("made again")
+        self._write(replace(workspace, state=WorkspaceState.ACTIVE))
+
     def _commit(self, base: str) -> pygit2.Commit:
         try:
             return self._git.revparse_single(base).peel(pygit2.Commit)

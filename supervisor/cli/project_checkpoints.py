@@ -77,6 +77,7 @@ def make(project: Path, name: str, note: str, *, as_json: bool) -> None:
         counted(len(made["agents"]), "agent"),
     ]
     terminal.echo(f"{made['name']} holds {made['project']}: {', '.join(parts)}.")
+    terminal.echo(f"To go back: chaperon rollback {made['name']} --project {made['project']}")
 
 
 def forget(project: Path, name: str) -> Mapping[str, Any]:

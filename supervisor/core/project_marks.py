@@ -1,11 +1,12 @@
 """The tasks, agents and merges of a project as they are now."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
-from supervisor.protocol.merges import Merge
+from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.protocol.projects import AgentMark, TaskMark
 from supervisor.protocol.tasks import TaskState
 
@@ -74,5 +75,6 @@ def marks_of_agents(board: Board, project: str, mono: float) -> tuple[AgentMark,
 
 
 def merges_of(board: Board, project: str) -> tuple[Merge, ...]:
-    """Return the merges of a project that are not over."""
-    return tuple(one for one in board.merges.all() if one.project == project and not one.phase.over)
+    """Return the merges of a project that were not withdrawn; those that are made without their details."""
+    known = [one for one in board.merges.all() if one.project == project and one.phase is not MergePhase.WITHDRAWN]
+    return tuple(replace(one, conflicts=(), check=None) if one.phase.over else one for one in known)

@@ -188,6 +188,16 @@ class Session:
         return self._memory.processes.ending is not None
 
     @property
+    def goes_back(self) -> bool:
+        """Whether a rollback of it is under way."""
+        return self._memory.going_back.cause is not None
+
+    @property
+    def goes_back_with(self) -> str:
+        """The rollback of its project that it is part of; empty if it goes back alone, or not at all."""
+        return self._memory.going_back.together
+
+    @property
     def launch_number(self) -> int:
         """Number of the launch of its processes, or of the next one."""
         return self._memory.going_back.launches + (0 if self._memory.processes.launched else 1)

@@ -94,7 +94,7 @@ class ProjectCheckpoint:
     done: tuple[str, ...] = ()
     """Ids of the stored tasks that were done."""
     merges: tuple[Merge, ...] = ()
-    """The merges that were not over."""
+    """The merges that were not withdrawn."""
 
     @property
     def automatic(self) -> bool:

@@ -11,7 +11,7 @@ incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
 merging/        the way of an agent's branch into its target
 processes/      the daemon's access to an agent's processes
-projects/       checkpoints of whole projects
+projects/       checkpoints and rollbacks of whole projects
 protection/     records masked before they are written, and values kept in full until their owner has ended
 reading/        long reads for clients, in a process of their own and not in the loop that answers the gate
 sandbox/        the sandbox of agents, made of what the machine can give

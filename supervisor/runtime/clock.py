@@ -1,13 +1,29 @@
 """The one place that reads the clocks."""
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import anyio
+
 from supervisor.protocol.kinds.stamp import EventStamp
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+LOOK_SECONDS = 0.02
+"""Between two looks for something that takes some milliseconds as a rule."""
+
+
+async def becomes(claim: Callable[[], bool], seconds: float) -> bool:
+    """Look until a claim is true; return whether it was so within this time."""
+    for _ in range(round(seconds / LOOK_SECONDS)):
+        if claim():
+            return True
+        await anyio.sleep(LOOK_SECONDS)
+    return claim()
 
 
 class Clock:

@@ -166,6 +166,7 @@ def make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
     )
     dispatcher = Dispatcher(tools, task_settings(setup.config), setup.completion(daemon), setup.claims)
     daemon.watchers.append(dispatcher.saw)
+    daemon.project_work.stand_stills.append(dispatcher.stand_still)
     return dispatcher
 
 

@@ -252,6 +252,7 @@ async def _begin(
     await daemon.end_strangers(strangers)
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
     await daemon.merging.resume()
+    daemon.project_work.resume()
 
 
 def _forget_ended(daemon: Daemon) -> None:

@@ -59,7 +59,7 @@ def turn(number: int, text: str) -> None:
     ask(f"prompt-{mark}", "UserPromptSubmit", prompt=text)
     say({"type": "system", "subtype": "init", "session_id": SESSION, "cwd": str(Path.cwd()), "tools": []})
     if text.startswith("do: "):
-        command = text.removeprefix("do: ")
+        command = text.removeprefix("do: ").partition("\n\n")[0]  # chaperon may have said more
         use = {"type": "tool_use", "id": f"toolu-{mark}", "name": "Bash", "input": {"command": command}}
         say({"type": "assistant", "uuid": f"call-{mark}", "message": {"id": f"m-{mark}", "content": [use]}})
         given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"toolu-{mark}"}

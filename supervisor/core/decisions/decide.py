@@ -379,7 +379,13 @@ class Decider:
         else:
             return None
         return RestoreFailed(
-            agent=now.agent, at=now.at, mono=now.mono, intervention=back.id, checkpoint=back.checkpoint, error=why
+            agent=now.agent,
+            at=now.at,
+            mono=now.mono,
+            intervention=back.id,
+            checkpoint=back.checkpoint,
+            error=why,
+            needless=bool(back.together) and memory.state is AgentState.STOPPING,
         )
 
     # ── the agent's life ──────────────────────────────────────────────────────────────────────────────────────────

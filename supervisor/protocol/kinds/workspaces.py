@@ -75,7 +75,7 @@ class RestoreFailed(Event):
     checkpoint: str
     error: str
     needless: bool = False
-    """Whether it was not done because no file would have changed; that is no fault."""
+    """Whether that is no fault: no file would have changed, or the agent is ended while its project goes back."""
     kind: Literal["restore_failed"] = "restore_failed"
 
 

@@ -1,16 +1,21 @@
 """The routes of the socket's API that are about checkpoints of whole projects."""
 
 from typing import Annotated, Any
+from uuid import uuid4
 
 from fastapi import FastAPI
 from pydantic import Field, TypeAdapter
 
-from supervisor.protocol.projects import ProjectCheckpoint
+from supervisor.protocol.projects import ProjectCheckpoint, ProjectRollback
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.projects.preview import ProjectPlan
+from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.socket.peer import By
 
 CHECKPOINT = TypeAdapter(ProjectCheckpoint)
+ROLLBACK = TypeAdapter(ProjectRollback)
+PLAN = TypeAdapter(ProjectPlan)
 
 Note = Annotated[str, Field(max_length=2_000)]
 
@@ -27,6 +32,22 @@ class ProjectCheckpointBody(ProjectBody):
 
     name: str
     note: Note = ""
+
+
+class ProjectPlanBody(ProjectBody):
+    """The rollback that is asked about."""
+
+    with_branches: bool = False
+    """Whether branches go back as well."""
+
+
+class ProjectRollbackBody(ProjectPlanBody):
+    """The rollback that is wanted."""
+
+    unusual: bool = False
+    """Whether a rollback of unusual size was confirmed."""
+    request_id: Annotated[str, Field(max_length=200)] = ""
+    """Names the request, which is carried out once however often it is sent."""
 
 
 def project_routes(api: FastAPI, daemon: Daemon) -> None:
@@ -56,6 +77,26 @@ def project_routes(api: FastAPI, daemon: Daemon) -> None:
         """Let go of a project checkpoint, a named one too."""
         of = await daemon.projects.project_at(about.project)
         return _row(await daemon.projects.forget(name, of, by))
+
+    @api.post("/v1/project-checkpoints/{name}/plan")
+    async def plan(name: str, about: ProjectPlanBody) -> dict[str, Any]:
+        """Return what going back with a whole project would do now. Nothing is changed."""
+        of = await daemon.projects.project_at(about.project)
+        how = ProjectRollbackRequest(name, with_branches=about.with_branches)
+        facts: dict[str, Any] = PLAN.dump_python(await daemon.project_work.rollbacks.plan(of, how), mode="json")
+        return facts
+
+    @api.post("/v1/project-checkpoints/{name}/rollback")
+    async def roll_back(name: str, wanted: ProjectRollbackBody, by: By) -> dict[str, Any]:
+        """Go back with a whole project: files, task states and queue, agents, and branches if asked.
+
+        It is done when this is answered.
+        """
+        of = await daemon.projects.project_at(wanted.project)
+        how = ProjectRollbackRequest(name, with_branches=wanted.with_branches, unusual=wanted.unusual)
+        done = await daemon.project_work.rollbacks.roll_back(of, how, by, wanted.request_id or uuid4().hex)
+        facts: dict[str, Any] = ROLLBACK.dump_python(done, mode="json")
+        return facts
 
 
 def _row(one: ProjectCheckpoint) -> dict[str, Any]:

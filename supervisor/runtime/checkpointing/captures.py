@@ -50,6 +50,8 @@ class Checkpointing:
         self._happened = happened
         self._fault = fault
         self._beside = beside
+        self.together: Callable[[str, RestoreCheckpoint, str], object] = lambda *_: None
+        """Receives what is to be restored with all other agents of a project: agent, command, and the rollback's id."""
         self._told_of: set[str] = set()
         self._unwatched: set[str] = set()
         """Workspaces of which it was reported that they cannot be watched."""
@@ -64,7 +66,10 @@ class Checkpointing:
 
         It follows once, even if the command is repeated meanwhile.
         """
-        if wanted.intervention not in self._restoring:
+        how = wanted.how
+        if isinstance(how, events.RollbackRequested) and how.together:
+            self.together(agent, wanted, how.together)
+        elif wanted.intervention not in self._restoring:
             self._restoring.add(wanted.intervention)
             self._tasks.start_soon(self._restore, agent, wanted, name=f"restore {wanted.checkpoint} of {agent}")
 

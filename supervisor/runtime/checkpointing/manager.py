@@ -189,6 +189,54 @@ class CheckpointManager:
         with self._patience(workspace):
             return await self._at(place, work, abandon=True)
 
+    async def set_back(self, workspace: str, checkpoint: str, known: str) -> tuple[Kept, ...]:
+        """Bring the files of a workspace back as a part of its project; nothing may write in it meanwhile.
+
+        Asked again, it is done once.
+
+        Args:
+            workspace: Which.
+            checkpoint: The part's name.
+            known: The tree of the present, if a checkpoint has it already; else one of its own is kept.
+
+        Returns:
+            The paths that were left as they are.
+
+        Raises:
+            ChaperonError: It was not done, and why; the sentence says how the workspace was left.
+        """
+        place = await self.place(workspace)
+
+        def work() -> tuple[Kept, ...]:
+            with place.at_work() as capturer:
+                restorer = Restorer(capturer)
+                restorer.recover()
+                target = capturer.store.find(checkpoint)
+                plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall(), frozen=True))
+                try:
+                    done = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+                except (RestoreRefusedError, StoreFullError):
+                    capturer.store.drop([plan.undo.name])
+                    raise
+                if not plan.changes or plan.undo.tree == known:
+                    capturer.store.drop([plan.undo.name])
+                return done.kept
+
+        return await self._at(place, work, abandon=True)
+
+    async def compare_parts(self, project: str, before: str, after: str) -> int:
+        """Return how many paths differ between two checkpoints of a project's store.
+
+        Raises:
+            ChaperonError: One is not there, or the store cannot be read.
+        """
+        store = await self.stores.of(Path(project))
+        return await self.stores.in_thread(lambda: len(compare(store, store.find(before), store.find(after))))
+
+    async def part(self, project: str, name: str) -> Checkpoint:
+        """Return a checkpoint of a project's store; raises NotFoundError if it is not there."""
+        return (await self.stores.of(Path(project))).find(name)
+
     async def drop_parts(self, project: str, key: str, needed: Collection[str]) -> None:
         """Drop the checkpoints of a project's store that were made under a key, but for those that are needed.
 

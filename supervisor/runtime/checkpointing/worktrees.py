@@ -126,6 +126,18 @@ class Worktrees:
         """
         return await self._do(lambda: self._give_up(path))
 
+    async def make_again(self, workspace: Workspace, commit: str) -> None:
+        """Make a workspace that is gone again; raises as `ProjectWorktrees.make_again`."""
+        await self._do(lambda: self._of(workspace.project).make_again(workspace, commit))
+
+    async def discard(self, workspace: Workspace) -> None:
+        """Remove a workspace whose content is kept elsewhere, whatever is in it.
+
+        Raises:
+            ChaperonError: It could not be removed.
+        """
+        await self._do(lambda: self._of(workspace.project).discard(workspace.name))
+
     async def close_of(self, summary: Summary, *, in_use: bool) -> tuple[bool, str]:
         """Close the workspace that was made for an agent, by the rules; whether it was removed, and why or why not."""
         why = "another agent works in it" if in_use else self._to_be_kept(summary)

@@ -9,6 +9,7 @@ metric_table      the names of all metrics
 metrics           the daemon's counters, as Prometheus reads them
 orders            the consequences of people's standing orders for one agent, and for tasks that are being taken
 outcomes          waits for the outcome of a request, by the request's id
+project_work      checkpoints and rollbacks of whole projects, as the daemon has them
 repository_hooks  hooks of a repository
 runner            the runner of one agent
 runners           the runners of agents: each is started with its agent or takes it over, and a failure in it ends that

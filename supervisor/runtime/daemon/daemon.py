@@ -50,6 +50,7 @@ from supervisor.runtime.daemon.hooks import HookRunner, VetoError
 from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
+from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.runner import CommandBatch, Tools
 from supervisor.runtime.daemon.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
@@ -131,8 +132,6 @@ class Daemon:
         self.outcomes = Outcomes()
         self.ending = False
         """Whether no new task is taken any more."""
-        self._projects: ProjectCheckpoints | None = None
-        self._marking = anyio.Lock()
         self.answering = anyio.Event()
         """Set once the socket is answered, which is the last thing that a start makes."""
         self.exporting: list[Exporting] = []
@@ -176,6 +175,9 @@ class Daemon:
         rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
         self.verifier = Verifier(launcher, rules.notes)
         self.merging = MergeQueue(board, journal, self.happened, clock, self.verifier, rules, tasks)
+        self.project_work = ProjectWork(self, board, tasks, self.fault)
+        """Checkpoints and rollbacks of whole projects."""
+        self.checkpointing.together = self.project_work.together
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -343,6 +345,7 @@ class Daemon:
         self.refuse_tasks_for_now()  # so did these
         refuse_drained(self.board.orders, project, task.labels)
         refuse_stopped(self.board.orders, since, project, task.labels)
+        self.project_work.refuse_going_back(project)
         session_id = task.resume_session or str(uuid4())
         submitted = events.TaskSubmitted(
             **self.stamp(name),
@@ -509,21 +512,16 @@ class Daemon:
     @property
     def projects(self) -> "ProjectCheckpoints":
         """Makes and forgets checkpoints of whole projects."""
-        if self._projects is None:
-            from supervisor.runtime.projects.checkpoints import ProjectCheckpoints
+        return self.project_work.checkpoints
 
-            self._projects = ProjectCheckpoints(self)
-        return self._projects
+    def is_watched(self, agent: str) -> bool:
+        """Whether something is still to be done for an agent, if only after its end."""
+        return self.runners.get(agent) is not None
 
     async def _mark(self, project: str, done: str) -> None:
         """Make the checkpoint of a project that is due after every so many of its tasks."""
-        every = self._defaults.checkpoint_every
-        if not every or self.board.projects.finished(project) < every or self.ending:
-            return
-        async with self._marking:
-            from supervisor.runtime.projects.milestones import mark_milestone
-
-            await mark_milestone(self, self.projects, self.fault, project, done, every)
+        if not self.ending:
+            await self.project_work.mark(project, done, self._defaults.checkpoint_every)
 
     async def _over(self, agent: str) -> None:
         """Make the checkpoint of a project that may be due, and close the workspace of an agent that ended."""

@@ -33,7 +33,7 @@ from supervisor.protocol.merges import (
     MergePlan,
 )
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.clock import Clock
+from supervisor.runtime.clock import Clock, becomes
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.merging import target as targets
@@ -48,6 +48,9 @@ T = TypeVar("T")
 MOST_RACES = 5
 """How often a merge is made anew because its target moved meanwhile. A person who commits every minute does not keep
 up with that."""
+
+STILL_SECONDS = 60.0
+"""Longest time until a merge that was broken off has ended: ending a check takes tenths of a second."""
 
 MOST_NAMED = 20
 """Conflicts that the journal has of one merge."""
@@ -119,6 +122,8 @@ class MergeQueue:
         self._tasks = tasks
         self._at_work: set[tuple[str, str]] = set()
         """Targets that have a worker."""
+        self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
+        """The scopes that break these workers off."""
         self._changed: dict[str, anyio.Event] = {}
 
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
@@ -162,6 +167,11 @@ class MergeQueue:
         known = self._board.merges.get(wanted.id)
         if known is not None and known.phase is MergePhase.MERGED and known.target == wanted.target:
             return known
+        if (back := self._board.projects.going_back(wanted.project)) is not None:
+            raise UsageError(
+                f"{wanted.project} goes back to {back.checkpoint} right now; nothing was merged.",
+                way_out="Ask again once that is over: chaperon checkpoints --project .",
+            )
         if known is None or not known.phase.under_way:
             await self._do(make_merge, _sides(wanted, self.rules.merge.method), write=False)  # refused, not parked
             why = f"{by} asked for it"
@@ -264,26 +274,45 @@ class MergeQueue:
     async def resume(self) -> None:
         """Put what a daemon before this one had under way back into the queue, and clear away what it left."""
         await anyio.to_thread.run_sync(end_noted, self._verifier.notes)
-        for merge in self.all():
-            if not merge.phase.under_way:
-                continue
-            if merge.phase is MergePhase.MOVING and await self._has_moved(merge):
-                await self._merged(merge, "the target had moved before the daemon ended")
-            elif merge.phase is not MergePhase.QUEUED:
-                why = f"the daemon ended while it was {merge.phase}"
-                await self._step(replace(merge, phase=MergePhase.QUEUED, why=why))
+        await self._queue_again(self.all(), "the daemon ended")
         for project in {merge.project for merge in self.all() if merge.phase is MergePhase.MERGED}:
             for id_ in await self._do(targets.held, Path(project)):
                 await self.tidy(id_)
         await anyio.to_thread.run_sync(self._clear_scratch)
         self.go_on()
 
+    async def _queue_again(self, merges: list[Merge], what: str) -> None:
+        """Put what was broken off back into the queue, but for what is made."""
+        for merge in merges:
+            if not merge.phase.under_way:
+                continue
+            if merge.phase is MergePhase.MOVING and await self._has_moved(merge):
+                await self._merged(merge, f"the target had moved before {what}")
+            elif merge.phase is not MergePhase.QUEUED:
+                await self._step(replace(merge, phase=MergePhase.QUEUED, why=f"{what} while it was {merge.phase}"))
+
+    async def stand_still(self, project: str) -> None:
+        """Break off the merges of a project that goes back; none is under way when this returns."""
+        mine = [key for key in self._at_work if key[0] == project]
+        for key in mine:
+            self._scopes[key].cancel()
+        await becomes(lambda: self._at_work.isdisjoint(mine), STILL_SECONDS)
+        await self._queue_again([one for one in self.all() if one.project == project], "its project began to go back")
+
+    async def set_back(self, merge: Merge) -> None:
+        """Give a merge the phase that it has after its project went back."""
+        await self._step(merge)
+
+    def _stands_still(self, project: str) -> bool:
+        return self._board.projects.going_back(project) is not None
+
     def go_on(self) -> None:
         """See that each target with a queue has a worker."""
         for merge in self.all():
             key = merge.project, merge.target
-            if merge.phase is MergePhase.QUEUED and key not in self._at_work:
+            if merge.phase is MergePhase.QUEUED and key not in self._at_work and not self._stands_still(merge.project):
                 self._at_work.add(key)
+                self._scopes[key] = anyio.CancelScope()
                 self._tasks.start_soon(self._work, key, name=f"merges into {merge.target}")
 
     # ── the queue ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,18 +320,22 @@ class MergeQueue:
     async def _work(self, key: tuple[str, str]) -> None:
         """Carry out the merges into one target, one after the other."""
         try:
-            while (merge := self._next(key)) is not None:
-                try:
-                    await self._carry_out(merge)
-                except JournalError:
-                    raise
-                except Exception as error:  # noqa: BLE001 - whatever failed, other merges must not wait for it
-                    log.exception("the merge of %s failed", merge.id)
-                    await self._park(merge.id, f"it failed: {error}")
+            with self._scopes[key]:
+                while (merge := self._next(key)) is not None:
+                    try:
+                        await self._carry_out(merge)
+                    except JournalError:
+                        raise
+                    except Exception as error:  # noqa: BLE001 - whatever failed, other merges must not wait for it
+                        log.exception("the merge of %s failed", merge.id)
+                        await self._park(merge.id, f"it failed: {error}")
         finally:
             self._at_work.discard(key)
+            del self._scopes[key]
 
     def _next(self, key: tuple[str, str]) -> Merge | None:
+        if self._stands_still(key[0]):
+            return None
         waiting = (one for one in self.all() if one.phase is MergePhase.QUEUED)
         return next((one for one in waiting if (one.project, one.target) == key), None)
 

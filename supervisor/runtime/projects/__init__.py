@@ -1,6 +1,9 @@
-"""Checkpoints of whole projects: all worktrees, branches, tasks and agents of a repository.
+"""Checkpoints and rollbacks of whole projects: all worktrees, branches, tasks and agents of a repository.
 
+agents       the agents of a project that goes back: brought to a standstill, ended, let go
 checkpoints  project checkpoints: made, listed, forgotten
 milestones   a checkpoint of a project after every so many of its tasks that are done
-worktrees    the worktrees of a project: found, made again, removed
+preview      the effect that a rollback of a project would have now
+rollback     a rollback of a project, step by step, so that a daemon that was killed goes on
+worktrees    the worktrees of a project as they are found
 """

@@ -160,6 +160,12 @@ class ProjectCheckpoints:
             if self._parts.board.projects.get(project, name) is None and (project, name) not in self._being_made:
                 await self._clear(project, name)
 
+    async def found(self, project: str) -> tuple[tuple[ProjectWorktree, ...], dict[str, str]]:
+        """Return the worktrees of a project that are there, and its branches, each with its commit."""
+        made = await self._parts.worktrees.all()
+        worktrees = await anyio.to_thread.run_sync(find_worktrees, project, made)
+        return worktrees, await anyio.to_thread.run_sync(project_refs.branches_of, Path(project))
+
     async def repositories(self, project: str) -> tuple[str, ...]:
         """Return the worktrees that stored tasks name and that are of a project, whether they are there or not."""
         named = {task.spec.repository for task in self._parts.board.tasks}
@@ -206,9 +212,7 @@ class ProjectCheckpoints:
         return made
 
     async def _present(self, project: str, repositories: tuple[str, ...]) -> _Present:
-        made = await self._parts.worktrees.all()
-        found = await anyio.to_thread.run_sync(find_worktrees, project, made)
-        branches = await anyio.to_thread.run_sync(project_refs.branches_of, Path(project))
+        found, branches = await self.found(project)
         board = self._parts.board
         agents = marks_of_agents(board, project, self._parts.stamp("")["mono"])
         return _Present(found, branches, agents, (marks_of_tasks(board, repositories), merges_of(board, project)))

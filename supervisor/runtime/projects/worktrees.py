@@ -1,4 +1,4 @@
-"""The worktrees of a project: found, made again, removed. Everything here blocks."""
+"""The worktrees of a project as they are found. Everything here blocks."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,7 +4,7 @@ What is due is read off the states of task and agent each time, and not off what
 anywhere finds the same due at its next start.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -39,6 +39,7 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.clock import becomes
 from supervisor.runtime.daemon.orders import drained
 from supervisor.runtime.daemon.submission import Claim, Submission, UnavailableError
 from supervisor.runtime.journal.errors import JournalError
@@ -51,6 +52,9 @@ from supervisor.runtime.tasks.machine import machine_facts
 LOOK_SECONDS = 2.0
 """Time between two looks at the queue while tasks are pending and nothing happens: gates of the machine open by
 themselves."""
+
+STILL_SECONDS = 60.0
+"""Longest time until completions that were broken off, and agents that are being started, are through."""
 
 AGENT_MB = 256.0
 """Memory that a task which has just been claimed will take, in MiB, before its CLI is seen to have it: an idle one has
@@ -116,6 +120,8 @@ class Dispatcher:
         self._wake = anyio.Event()
         self._busy: set[str] = set()
         """Tasks for which something is under way here: an agent's start, or the completion of its work."""
+        self._scopes: dict[str, anyio.CancelScope] = {}
+        """The scopes that break completions off."""
         self._told_to_stop: set[str] = set()
         """Agents that were ended because their run had lost its claim."""
 
@@ -135,11 +141,27 @@ class Dispatcher:
                 self._wake = anyio.Event()
                 await self._let_go()
                 for task in self._store.held():
-                    if task.id not in self._busy:
+                    if task.id not in self._busy and not self._goes_back(task):
                         self._follow(task, under_way)
                 await self._claim(under_way)
                 with anyio.move_on_after(inf if self.queue.is_empty() else LOOK_SECONDS):
                     await self._wake.wait()
+
+    async def stand_still(self, repositories: Collection[str]) -> None:
+        """Break off completions of a project that goes back, and wait for agents of it that are being started."""
+
+        def mine() -> list[str]:
+            return [id_ for id_ in self._busy if self._store.get(id_).spec.repository in repositories]
+
+        for id_ in mine():
+            if id_ in self._scopes:
+                self._scopes[id_].cancel()
+        if not await becomes(lambda: not mine(), STILL_SECONDS):
+            raise ChaperonError(f"Work on {', '.join(mine())} did not stand still within {STILL_SECONDS:g} s.")
+
+    def _goes_back(self, task: StoredTask) -> bool:
+        """Whether the project of a task goes back, so that nothing follows from its agent meanwhile."""
+        return bool(self.tools.board.projects.holds(task.spec.repository))
 
     def _drained(self) -> str:
         orders = self.tools.board.orders
@@ -148,7 +170,9 @@ class Dispatcher:
         return drained(orders.drain) if orders.drain is not None else ""
 
     def _drained_of(self, task: StoredTask) -> str:
-        """Say why a task is not taken by an order for some; empty if it may be."""
+        """Say why a task is not taken, by an order for some or since its project goes back; empty if it may be."""
+        if why := self.tools.board.projects.holds(task.spec.repository):
+            return why
         project = self._projects.get(task.spec.repository, task.spec.repository)
         order = self.tools.board.orders.drain_of(project, task.spec.labels)
         return drained(order) if order is not None else ""
@@ -288,6 +312,14 @@ class Dispatcher:
 
     async def _complete(self, task: StoredTask, agent: Summary, under_way: TaskGroup) -> None:
         """Bring the work of an agent that is done to its end."""
+        self._scopes[task.id] = anyio.CancelScope()
+        with self._scopes[task.id] as scope:
+            await self._bring_to_its_end(task, agent, under_way)
+        del self._scopes[task.id]
+        if scope.cancelled_caught:
+            self._busy.discard(task.id)
+
+    async def _bring_to_its_end(self, task: StoredTask, agent: Summary, under_way: TaskGroup) -> None:
         run_id = task.runs[-1].run_id
         where = agent.workspace, agent.branch, agent.session_id
         try:
@@ -385,5 +417,6 @@ _TELLING = (
     TaskEdited,
     TaskReordered,
     TaskMoved,
+    events.ProjectRollbackChanged,
 )
 """Events after which something may be due."""

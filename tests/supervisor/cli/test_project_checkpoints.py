@@ -12,7 +12,10 @@ async def test_a_project_checkpoint_is_made_listed_shown_and_forgotten(base: Bas
     at = str(base.repo)
     async with served(base):
         made = await chaperon("checkpoint", "before-auth", "--project", at, "--note", "as it was")
-        assert made.output == f"before-auth holds {at}: 1 worktree, 1 branch, 0 tasks, 0 agents.\n"
+        assert made.output == (
+            f"before-auth holds {at}: 1 worktree, 1 branch, 0 tasks, 0 agents.\n"
+            f"To go back: chaperon rollback before-auth --project {at}\n"
+        )
         again = await chaperon("checkpoint", "before-auth", "--project", at)
         assert (again.exit_code, "already" in again.stderr) == (2, True)
         (row,) = json.loads((await chaperon("checkpoints", "--project", at, "--json")).output)

@@ -36,10 +36,10 @@ def test_only_tasks_of_the_projects_worktrees_count_and_done_ones_by_name_alone(
     assert [run.agent for run in mark.runs] == ["echo-002"]
 
 
-def test_merges_that_are_over_and_those_of_others_are_left_out() -> None:
+def test_merges_that_were_withdrawn_and_those_of_others_are_left_out() -> None:
     board = board_with()
     for number, (project, phase) in enumerate(
-        [("/repo", MergePhase.PROPOSED), ("/repo", MergePhase.MERGED), ("/other", MergePhase.PROPOSED)]
+        [("/repo", MergePhase.PROPOSED), ("/repo", MergePhase.WITHDRAWN), ("/other", MergePhase.PROPOSED)]
     ):
         merge = Merge(
             id=f"a{number}", task="t", project=project, branch="b", base="", target="main", phase=phase, why=""

@@ -1,15 +1,16 @@
 """The command that goes back to a checkpoint, once what it loses was shown and confirmed."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
+from supervisor.cli import common, project_rollback, terminal
 from supervisor.cli.client import Client
-from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment
+from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
 from supervisor.cli.words import clean
 
 SHOWN = 40
@@ -26,6 +27,7 @@ class UnusualError(ChaperonError):
 @click.command()
 @click.argument("name", metavar="CHECKPOINT")
 @agent_option
+@project_option
 @click.option("--files-only", is_flag=True, help="Leave the conversation as it is.")
 @click.option("--fresh", is_flag=True, help="Begin the conversation anew instead of going on from the checkpoint.")
 @click.option("--with-branch", is_flag=True, help="Move the branch back as well; its commits are kept under a ref.")
@@ -36,16 +38,33 @@ class UnusualError(ChaperonError):
 @click.option("--unusual", is_flag=True, help="Confirm a rollback of unusual size.")
 @common.json_option
 def rollback(
-    name: str, agent: str, to_new_workspace: bool, dry_run: bool, yes: bool, as_json: bool, **how: Any
+    name: str,
+    agent: str,
+    project: Path | None,
+    to_new_workspace: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **how: Any,
 ) -> None:
-    """Go back to CHECKPOINT: files, and the conversation of an agent that lives.
+    """Go back to CHECKPOINT: files, and the conversation of an agent that lives; or a whole project.
 
     What is there now is kept as a checkpoint first, so that going back to that undoes it.
     """
     if to_new_workspace and (dry_run or any(how.values())):
         raise click.UsageError("--to-new-workspace goes with --agent and --json alone: nothing is lost by it.")
 
+    alone = [agent, to_new_workspace, how["files_only"], how["fresh"], how["text"]]
+    if project is not None and any(alone):
+        raise click.UsageError("--project goes with --with-branch, --dry-run, --yes, --unusual and --json alone.")
+
     def work() -> None:
+        if project is not None:
+            branches, unusual = how["with_branch"], how["unusual"]
+            project_rollback.roll_back(
+                project, name, with_branches=branches, dry_run=dry_run, yes=yes, unusual=unusual, as_json=as_json
+            )
+            return
         daemon = common.daemon()
         if to_new_workspace:
             _tell_written(_written(daemon, name, agent), as_json=as_json)

@@ -80,6 +80,11 @@ class GoingBack:
                 return ""
 
     @property
+    def together(self) -> str:
+        """The rollback of its project that it is part of; empty if there is none."""
+        return self.cause.together if isinstance(self.cause, RollbackRequested) else ""
+
+    @property
     def id(self) -> str:
         """The id of the intervention or of the request that asked for it."""
         match self.cause:

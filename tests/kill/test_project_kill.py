@@ -1,0 +1,70 @@
+"""The daemon is killed at each point of a project's rollback; the next one brings it to its end, once."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from supervisor.protocol import events
+from supervisor.runtime.journal.reader import read_records
+
+pytestmark = pytest.mark.slow
+
+POINTS = (
+    'write:"phase":"holding"', 'wrote:"phase":"holding"', "wrote:rollback_requested", "wrote:tree_frozen",
+    "after:hold", "write:project_checkpoint_made", "wrote:project_checkpoint_made", 'wrote:"phase":"applying"',
+    "wrote:stop_requested", "wrote:agent_exited", "step:remove files", "step:remove administration",
+    "step:remove record", "after:discard", "after:set_branches", "after:set_head", "step:stage",
+    "step:journal applying", "step:take away", "step:put", "step:journal finished", "step:remove journal",
+    "write:tasks_went_back", "wrote:tasks_went_back", 'wrote:"phase":"withdrawn"', 'write:"phase":"done"',
+    'wrote:"phase":"done"', "wrote:checkpoint_restored", 'write:"number":2',
+)  # fmt: skip
+"""Where it is killed: from the request to the launch that follows."""
+
+AT_ONCE = ("never", 'wrote:"phase":"applying"', "step:put")
+"""The points that every run of the tests tries."""
+
+
+def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.kill.project_daemon", str(base), point]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run(base: Path, point: str) -> None:
+    base.mkdir(exist_ok=True)
+    done = daemon(base, point)
+    if point != "never":
+        assert done.returncode == -9, f"{point}: {done.returncode} {done.stdout}{done.stderr[-2000:]}"
+        done = daemon(base, "never")
+    assert done.returncode == 0, f"{point}: {done.stderr[-3000:]}"
+    assert json.loads(done.stdout) == {
+        "as it was": True,
+        "closed": True,
+        "tasks": ["pending", "pending"],
+        "merges": ["withdrawn"],
+        "ended": "stopped",
+        "undo": True,
+    }, point
+    kept = [record.event for record in read_records(base / "state" / "journal")]
+    assert sum(isinstance(event, events.TasksWentBack) for event in kept) == 1, point
+    restored = [event for event in kept if isinstance(event, events.CheckpointRestored)]
+    assert [event.agent for event in restored] == ["a1"], point
+    assert not any(isinstance(event, events.RestoreFailed) and not event.needless for event in kept), point
+    assert not [
+        process for process in psutil.process_iter(["cmdline"]) if str(base) in " ".join(process.info["cmdline"] or ())
+    ], point
+
+
+@pytest.mark.parametrize("point", AT_ONCE)
+@pytest.mark.timeout(300)
+def test_a_projects_rollback_whose_daemon_was_killed_is_finished_by_the_next(tmp_path: Path, point: str) -> None:
+    run(tmp_path / "base", point)
+
+
+@pytest.mark.timeout(1_800)
+def test_a_daemon_killed_at_any_point_of_a_projects_rollback_leaves_it_to_the_next(tmp_path: Path) -> None:
+    for number, point in enumerate(POINTS):
+        run(tmp_path / str(number), point)
