@@ -108,17 +108,19 @@ def _is_swedish(found: bytes) -> bool:
     return passes_luhn(digits)
 
 
-_NO_PERSON = re.compile(
-    rb"(?i)(?:no-?reply|git|do-?not-?reply)@|.*@(?:users\.noreply\.github\.com|.*\.local)\Z"
-    rb"|.*\.(?:png|jpe?g|gif|svg|webp|ico|css|scss|jsx?|tsx?|mjs|cjs|json|ya?ml|toml|md|txt|py|rb|rs|java|kt|cpp|hpp|sh|lock"
-    rb"|html?|xml|csv|service|socket|timer|target|mount|slice|scope|path)\Z"
+_NO_PERSON = re.compile(rb"(?i)(?:no-?reply|git|do-?not-?reply)@|.*@(?:users\.noreply\.github\.com|.*\.local)\Z")
+"""Addresses of no person: remotes of git, and addresses that take no mail."""
+
+_FILE = re.compile(
+    rb"(?i)\.(?:png|jpe?g|gif|svg|webp|ico|css|scss|jsx?|tsx?|mjs|cjs|json|ya?ml|toml|md|txt|py|rb|rs|java|kt|cpp|hpp|sh"
+    rb"|lock|html?|xml|csv|service|socket|timer|target|mount|slice|scope|path)\Z"
 )
-"""Addresses of no person: remotes of git, names of files (`icon@2x.png`), units of systemd (`getty@tty1.service`),
-and addresses that take no mail."""
+"""Endings of files: `icon@2x.png` and `getty@tty1.service` are no addresses, `anna@firma.de.txt` has one."""
 
 
 def _is_mail(found: bytes) -> bool:
-    return not _NO_PERSON.match(found)
+    place = found.replace(b"%40", b"@").rpartition(b"@")[2]
+    return not _NO_PERSON.match(found) and b"." in _FILE.sub(b"", place)
 
 
 def _is_phone(found: bytes) -> bool:
@@ -132,7 +134,7 @@ KINDS = (
     PersonalKind(
         "mail", r"[0-9A-Za-z_\x80-\xff](?:@|%40)[0-9A-Za-z\x80-\xff]",
         re.compile(
-            rb"(?<![0-9A-Za-z._%+@/\x80-\xff-])[0-9A-Za-z_\x80-\xff](?:[0-9A-Za-z_+'\x80-\xff-]|\.(?!\.)){0,63}(?:@|%40)"
+            rb"(?<![0-9A-Za-z._%+@\x80-\xff-])(?<!//)[0-9A-Za-z_\x80-\xff](?:[0-9A-Za-z_+'\x80-\xff-]|\.(?!\.)){0,63}(?:@|%40)"
             + _PLACE + rb"(?![0-9A-Za-z@_-]|\.[0-9A-Za-z])"
         ),
         _is_mail,

@@ -12,8 +12,9 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.service import run_daemon
 from tests.end_to_end.conftest import Stage
-from tests.stages.daemon import ended, served
+from tests.stages.daemon import ended, served, until
 
 pytestmark = pytest.mark.real_cli
 
@@ -111,3 +112,26 @@ async def test_nothing_planted_stands_in_what_was_written(stage: Stage, caplog: 
     lines = json.dumps([record.frame for record in stage.base.events(events.LineReceived)])
     for kind in PLANTED:
         assert f"[{kind}:" in lines
+
+
+async def test_a_call_that_waits_runs_as_it_was_asked_for_once_another_daemon_has_come(stage: Stage) -> None:
+    stage.bash(f"touch {PLANTED['mail']}; echo {PLANTED['card']} > number")
+    stage.base.config["approval"] = {"mode": "ask", "deadline_seconds": 600}
+    async with stage.playing():
+        async with run_daemon(stage.base.setup()) as daemon:
+            await daemon.submit(stage.base.submission(prompt=f"Write to {PLANTED['mail']}"), by="test")
+            await until(lambda: bool(daemon.board.summary("a1").waiting))
+        assert await anyio.to_thread.run_sync(found, stage.base.places.state) == []
+        assert list((stage.base.places.state / "sealed").iterdir()), "what goes on is kept apart"
+        async with served(stage.base) as (daemon, _):
+            known = daemon.board.summary("a1")
+            assert known.task.prompt == f"Write to {PLANTED['mail']}"
+            (waiting,) = [each for session in daemon.board.live() for each in session.approvals]
+            id_ = waiting.request_id
+            given = events.ApprovalGiven(**daemon.stamp("a1"), request_id=id_, granted=True, note="", by="test")
+            await daemon.request(given)
+            assert (await ended(daemon)).state is AgentState.DONE
+            await until(lambda: not list((stage.base.places.state / "sealed").iterdir()))
+    assert (stage.repo / PLANTED["mail"]).exists()
+    assert (stage.repo / "number").read_text() == f"{PLANTED['card']}\n"
+    assert await anyio.to_thread.run_sync(found, stage.base.places.state) == []

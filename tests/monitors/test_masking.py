@@ -96,6 +96,11 @@ def test_a_string_that_ends_with_a_backslash_ends_there() -> None:
     assert orjson.loads(MASKER.mask(data).data)["a"].startswith("[card:")
 
 
+def test_a_file_that_is_named_after_a_person_is_masked_and_the_user_of_an_address_stays() -> None:
+    assert MASKER.mask_text("cat /srv/anna@firma.de.txt customers/anna@firma.de").count("[mail:") == 2
+    assert MASKER.mask_text("git clone https://anna@github.com/a/b") == "git clone https://anna@github.com/a/b"
+
+
 def test_the_host_of_an_address_with_a_password_stays() -> None:
     masked = MASKER.mask_text("git push https://anna:geheim99@github.com/a/b")
     assert masked.startswith("git push https://[password-in-an-address:")
