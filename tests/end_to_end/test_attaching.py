@@ -261,7 +261,11 @@ async def test_an_attached_agents_program_cannot_steer_by_either_socket(tmp_path
         "print(ask(main, 'POST', '/v1/agents/a1/resume'))\n"
         "print(ask(hooks, 'GET', '/v1/agents'))\n"
         "print(ask(hooks, 'POST', '/v1/agents/a1/stop'))\n"
-        "print(ask(hooks, 'POST', '/v1/hooks', b'no JSON', 'chaperon-request: x\\r\\n'), flush=True)\n"
+        "print(ask(hooks, 'POST', '/v1/hooks', b'no JSON', 'chaperon-request: x\\r\\n'))\n"
+        "other = 'chaperon-request: x\\r\\nchaperon-process: 1 1\\r\\n'\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect(hooks)\n"
+        "s.sendall(f'POST /v1/hooks HTTP/1.1\\r\\nhost: x\\r\\n{other}content-length: 2\\r\\n\\r\\n{{}}'.encode())\n"
+        "print('as another:', b'may not speak for process 1 1' in s.recv(65536), flush=True)\n"
         "if len(sys.argv) > 1: os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
     )
     command = f"{sys.executable} {attack} > answers.txt; setsid {sys.executable} {attack} >> answers.txt"
@@ -271,7 +275,9 @@ async def test_an_attached_agents_program_cannot_steer_by_either_socket(tmp_path
         await live.state(AgentState.DONE)
         assert len(live.daemon.board.summaries()) == 1
     answers = (stage.repo / "answers.txt").read_text() + (stage.repo / "orphans.txt").read_text()
-    assert [answer.split()[1] for answer in answers.splitlines()] == ["403", "403", "404", "404", "409"] * 3
+    said = [answer.split() for answer in answers.splitlines()]
+    assert [words[1] for words in said if words[0] != "as"] == ["403", "403", "404", "404", "409"] * 3
+    assert [words[2] for words in said if words[0] == "as"] == ["True"] * 3
 
 
 async def test_an_agent_that_chaperon_launched_in_an_attached_repository_is_reviewed_once(tmp_path: Path) -> None:
