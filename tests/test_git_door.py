@@ -36,6 +36,7 @@ RUNNERS = {
     "supervisor/runtime/gateway/credential.py": "a program that the user's configuration names",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",
     "supervisor/runtime/services/judging.py": "the CLI, as a judge",
+    "supervisor/runtime/incidents/notifications.py": "notify-send, for channels of a desktop",
 }
 """Modules that have `host.children` run a program, and which."""
 

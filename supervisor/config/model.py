@@ -332,14 +332,20 @@ class Channel(Section):
     digits, hyphens and underscores."""
     url: Annotated[str, AfterValidator(_address)] = Field(repr=False)
     """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
-    `mailto://…`, `slack://…`. `journal://` is the journal of systemd and needs nothing."""
+    `mailto://…`, `slack://…`. `journal://` is the journal of systemd, and `desktop://` this desktop by notify-send:
+    neither needs apprise."""
     min_severity: Literal["low", "medium", "high", "critical"] = "high"
     """Incidents below this are not sent."""
     approvals: bool = True
     """Whether it reports actions that wait for a person, which are no incidents. An action that gets its reply
     before the message is sent is left out."""
+    ends: bool = True
+    """Whether it reports agents that are done, and agents that wait to be told more, which are no incidents."""
     group_seconds: Pause = 10
     """How long after an incident others are gathered into the same message, in seconds."""
+    digest_seconds: Pause = 600
+    """How long they are gathered once five messages were sent within that time, in seconds: a digest instead of a
+    storm. What is critical or waits for a reply is gathered for a minute at most. 0 makes no digests."""
 
 
 class Notify(Section):
@@ -347,6 +353,9 @@ class Notify(Section):
 
     channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
     """The channels."""
+    panel: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
+    """The address at which you reach the panel, for links in messages; empty for none. Example:
+    `http://127.0.0.1:8765`."""
 
     @model_validator(mode="after")
     def _told_apart(self) -> "Notify":

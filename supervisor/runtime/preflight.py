@@ -150,7 +150,7 @@ def _sandbox(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightPr
 def _channels(config: Config) -> Iterator[PreflightProblem]:
     """Yield channels that cannot send, and names of channels that are not set up."""
     channels = config.notify.channels
-    by_apprise = [channel for channel in channels if not channel.url.startswith("journal:")]
+    by_apprise = [channel for channel in channels if not channel.url.startswith(("journal:", "desktop:"))]
     if by_apprise and find_spec("apprise") is None:
         names = ", ".join(channel.name for channel in by_apprise)
         yield PreflightProblem(
@@ -163,7 +163,7 @@ def _channels(config: Config) -> Iterator[PreflightProblem]:
             yield PreflightProblem(
                 f"notify.channels: {channel.name}: {error.what}", "Mend its url; apprise lists the forms."
             )
-    if len(by_apprise) < len(channels) and not JOURNAL_SOCKET.exists():
+    if any(channel.url.startswith("journal:") for channel in channels) and not JOURNAL_SOCKET.exists():
         yield PreflightProblem(
             f"notify.channels: no journal of systemd listens at {JOURNAL_SOCKET}.", "Name another kind of channel."
         )

@@ -34,7 +34,7 @@ from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.gateway.credential import custom_headers, source_of
 from supervisor.runtime.gateway.messages import GatewaySettings
-from supervisor.runtime.incidents.notifications import ByApprise, ByJournal, ChannelSettings
+from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
 from supervisor.runtime.merging.merge_queue import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
 
@@ -178,14 +178,23 @@ def channels(config: Config) -> list[ChannelSettings]:
     return [
         ChannelSettings(
             name=each.name,
-            send=ByJournal() if each.url.startswith("journal:") else ByApprise(each.url),
+            send=_by(each.url),
             min_severity=Severity(each.min_severity),
             stops=each.name in told_of_stops,
             approvals=each.approvals,
             group_seconds=each.group_seconds,
+            ends=each.ends,
+            digest_seconds=each.digest_seconds,
+            panel=config.notify.panel,
         )
         for each in config.notify.channels
     ]
+
+
+def _by(url: str) -> Send:
+    if url.startswith("journal:"):
+        return ByJournal()
+    return ByDesktop() if url.startswith("desktop:") else ByApprise(url)
 
 
 def controller_settings(config: Config) -> InterventionSettings:

@@ -57,7 +57,7 @@ from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, Un
 from supervisor.runtime.daemon.usage_turns import UsageTurns
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
-from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications
+from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications, of_state
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
@@ -215,6 +215,8 @@ class Daemon:
                 self.notifications.tell(event.incident)
             case events.ApprovalAsked():
                 self.notifications.tell(_waits(seq, event))
+            case events.StateChanged() if (notice := of_state(event, seq)) is not None:
+                self.notifications.tell(notice)
             case events.ApprovalGiven() | events.ReviewMade():
                 self.notifications.withdraw(_id_of_waiting(event))
         self.outcomes.saw(seq, event)

@@ -5,23 +5,29 @@ into one message, so that a storm is one, and tries again if sending fails. A ch
 itself, sent by all other channels. Incidents that were not sent when the daemon ended are sent by the next one.
 """
 
+import os
 import socket
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from shutil import which
 from typing import Any, Protocol
+from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from host.children import ChildCommand, run_child
 from interventions.decisions import Incident
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
+from supervisor.protocol.events import StateChanged
+from supervisor.protocol.words import AgentState
 from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.log import log
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
@@ -34,6 +40,18 @@ STOP = "emergency_stop"
 WAITS = "approval_waits"
 """The type of the notice about an action that waits for a person. It is no incident, since its reply is one event of
 many."""
+
+DONE, RESTS = "agent_done", "agent_rests"
+"""The types of the notices about an agent that is done, and one that waits to be told more. They are no incidents."""
+
+STORM_MESSAGES = 5
+"""Messages within a digest's time after which the next one is a digest: people still read so many one by one."""
+
+DIGEST_SECONDS = 600.0
+"""How long notices are gathered for a digest: a person who is not called looks about as often."""
+
+URGENT_SECONDS = 60.0
+"""The same for what is critical, and for actions that wait, which are denied after a while."""
 
 KINDS = {Severity.LOW: "info", Severity.MEDIUM: "warning", Severity.HIGH: "warning", Severity.CRITICAL: "failure"}
 """apprise's types of messages, by which services choose icon and colour."""
@@ -53,6 +71,9 @@ restart of its router is up again."""
 
 MOST_WAITING = 200
 """Incidents that wait for one channel; of more, the oldest are only counted."""
+
+COUNTED_FROM = 5
+"""A message with more incidents has counts by type."""
 
 MOST_SHOWN = 20
 """Incidents that one message names; the rest is a number, and the log has them."""
@@ -91,8 +112,14 @@ class ChannelSettings:
     """Whether every emergency stop is sent, whatever its severity."""
     approvals: bool = True
     """Whether it reports actions that wait for a person."""
+    ends: bool = True
+    """Whether it reports agents that are done, or wait to be told more."""
     group_seconds: float = 10.0
     """How long after the first incident others are gathered into the same message."""
+    digest_seconds: float = DIGEST_SECONDS
+    """How long they are gathered once many messages were sent within that time; 0 makes no digests."""
+    panel: str = ""
+    """The address of the panel, for links; empty for none."""
     backoff_seconds: tuple[float, ...] = BACKOFF_SECONDS
     send_seconds: float = SEND_SECONDS
 
@@ -102,6 +129,8 @@ class ChannelSettings:
             return False  # by whom it cannot be told
         if incident.type == WAITS:
             return self.approvals
+        if incident.type in (DONE, RESTS):
+            return self.ends
         return incident.severity.rank >= self.min_severity.rank or (self.stops and incident.type == STOP)
 
 
@@ -112,12 +141,29 @@ class _Channel:
     left_out: int = 0
     broken: bool = False
     came: anyio.Event = field(default_factory=anyio.Event)
+    urgent: anyio.Event = field(default_factory=anyio.Event)
+    """Something came that waits for no digest."""
+    sent: deque[float] = field(default_factory=lambda: deque(maxlen=STORM_MESSAGES))
+    """Times of the last messages, on the clock of the event loop."""
 
     def take(self, incident: Incident) -> None:
         """Put it into the queue; if that is full, the oldest is only counted."""
         self.left_out += len(self.waiting) == MOST_WAITING
         self.waiting.append(incident)
         self.came.set()
+        if is_urgent(incident):
+            self.urgent.set()
+
+    async def gather(self) -> None:
+        """Wait until a message is due: shortly, or in a storm after the time of a digest."""
+        await anyio.sleep(self.settings.group_seconds)
+        digest = self.settings.digest_seconds
+        if not digest or len(self.sent) < STORM_MESSAGES or anyio.current_time() - self.sent[0] > digest:
+            return
+        due, soon = self.sent[-1] + digest, self.sent[-1] + min(URGENT_SECONDS, digest)
+        with anyio.move_on_after(max(0.0, due - anyio.current_time())):
+            await self.urgent.wait()
+            await anyio.sleep(max(0.0, soon - anyio.current_time()))
 
 
 class Notifications:
@@ -183,8 +229,8 @@ class Notifications:
     async def _run(self, channel: _Channel) -> None:
         while True:
             await channel.came.wait()
-            await anyio.sleep(channel.settings.group_seconds)
-            channel.came = anyio.Event()
+            await channel.gather()
+            channel.came, channel.urgent = anyio.Event(), anyio.Event()
             incidents, channel.left_out, more = list(channel.waiting), 0, channel.left_out
             channel.waiting.clear()
             if incidents:
@@ -198,7 +244,8 @@ class Notifications:
         mask = self._protector.text
         incidents = [replace(each, summary=mask(each.summary), way_out=mask(each.way_out)) for each in incidents]
         about = lambda agent: mask(self._about(agent))  # noqa: E731 - one line of an argument
-        settings, title, body = channel.settings, title_of(incidents, more), body_of(incidents, more, about)
+        settings, title = channel.settings, title_of(incidents, more)
+        body = body_of(incidents, more, about, settings.panel)
         problem = ""
         for pause in (*settings.backoff_seconds, None):
             try:
@@ -210,6 +257,7 @@ class Notifications:
                 problem = str(error) or type(error).__name__
             else:
                 channel.broken = False
+                channel.sent.append(anyio.current_time())
                 self._count(settings.name, "sent")
                 if self._told is not None:
                     seq = max(incident.seq for incident in incidents)
@@ -257,20 +305,70 @@ def title_of(incidents: Sequence[Incident], more: int = 0) -> str:
     return f"chaperon on {socket.gethostname()}: {worst.severity} {worst.type} ({worst.agent or 'daemon'}){others}"
 
 
-def body_of(incidents: Sequence[Incident], more: int = 0, about: Callable[[str], str] = lambda _agent: "") -> str:
-    """A message's text: each incident in two lines, worst first, as many as fit; then the agents that they are of."""
+def body_of(
+    incidents: Sequence[Incident],
+    more: int = 0,
+    about: Callable[[str], str] = lambda _agent: "",
+    panel: str = "",
+) -> str:
+    """Return a message's text: each incident, worst first, as many as fit; counts if there are many; then the agents.
+
+    Args:
+        incidents: The incidents and notices.
+        more: How many more there were, which are only counted.
+        about: Says of an agent what its task is and where.
+        panel: The address of the panel, to which each incident then has a link; empty for none.
+    """
     ordered = sorted(incidents, key=lambda incident: (-incident.severity.rank, incident.at))
     lines = []
     for incident in ordered[:MOST_SHOWN]:
         lines.append(f"{incident.severity} {incident.type} ({incident.agent or 'daemon'}): {incident.summary[:500]}")
         if incident.way_out:
             lines.append(f"  {incident.way_out}")
+        if panel:
+            lines.append(f"  {link_to(panel, incident)}")
+    if len(ordered) > COUNTED_FROM:
+        kinds = Counter(incident.type for incident in ordered)
+        lines.append(f"In all: {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}")
     unseen = max(0, len(ordered) - MOST_SHOWN) + more
     if unseen:
         lines.append(f"and {unseen} more: chaperon incidents")
     agents = dict.fromkeys(incident.agent for incident in ordered[:MOST_SHOWN] if incident.agent)
     lines += [f"{agent}: {said}" for agent in agents if (said := about(agent))]
     return "\n".join(lines)
+
+
+def link_to(panel: str, incident: Incident) -> str:
+    """Return the address of the panel's page on which a person can act: of the agent that waits, or of the incident."""
+    place = f"/incidents/{quote(incident.id, safe='')}"
+    if incident.type in (WAITS, DONE, RESTS):
+        place = f"/agents/{quote(incident.agent, safe='')}"
+    return panel.rstrip("/") + place
+
+
+def is_urgent(incident: Incident) -> bool:
+    """Whether an incident waits for no digest."""
+    return incident.severity is Severity.CRITICAL or incident.type in (WAITS, STOP)
+
+
+def of_state(changed: StateChanged, seq: int) -> Incident | None:
+    """Return the notice about an agent that is done, or that waits to be told more; None if the state is another."""
+    told = _OF_STATE.get(changed.after)
+    if told is None:
+        return None
+    type_, says, way_out = told
+    agent = changed.agent
+    what = f"Agent {agent} {says}: {changed.why}"
+    return Incident(
+        f"{agent}-{seq}-{type_}", changed.at, agent, type_, Severity.LOW, what, way_out.format(agent=agent), seq=seq
+    )
+
+
+_OF_STATE: Mapping[AgentState, tuple[str, str, str]] = {
+    AgentState.DONE: (DONE, "is done", "chaperon show {agent}, chaperon diff {agent}"),
+    AgentState.IDLE: (RESTS, "waits to be told more", "chaperon say {agent} TEXT"),
+}
+"""By state: the type of the notice, the words, and the commands that follow."""
 
 
 # ── ways of sending ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -311,6 +409,45 @@ class ByApprise:
         if not sender.add(self._url):
             raise SendError(f"apprise knows no service for an address that begins {self._url.split(':')[0]!r}.")
         return sender
+
+
+class ByDesktop:
+    """On the desktop of this user, by notify-send, which desktops bring."""
+
+    def __call__(self, title: str, body: str, incidents: Sequence[Incident]) -> None:
+        """Send a message.
+
+        Raises:
+            SendError: There is no such program here, or it found no desktop.
+        """
+        program = which("notify-send")
+        if program is None:
+            raise SendError("There is no program notify-send here.", way_out="Install libnotify, or name another kind.")
+        worst = max((incident.severity for incident in incidents), key=lambda severity: severity.rank)
+        environment = {name: os.environ[name] for name in OF_A_DESKTOP if name in os.environ}
+        command = (
+            program,
+            "--app-name=chaperon",
+            f"--urgency={URGENCY[worst]}",
+            "--",
+            title,
+            body[:DESKTOP_CHARACTERS],
+        )
+        ended = run_child(
+            ChildCommand(argv=command, environment=environment, seconds=SEND_SECONDS / 2, output_bytes=500)
+        )
+        if ended.code != 0:
+            raise SendError(f"notify-send ended with {ended.code}: {ended.output.decode(errors='replace').strip()}")
+
+
+OF_A_DESKTOP = ("PATH", "HOME", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+"""Variables by which a program finds the desktop."""
+
+URGENCY = {Severity.LOW: "low", Severity.MEDIUM: "normal", Severity.HIGH: "normal", Severity.CRITICAL: "critical"}
+"""The words of the desktop's notifications."""
+
+DESKTOP_CHARACTERS = 1_000
+"""Characters of a message that a desktop shows at most."""
 
 
 class ByJournal:

@@ -15,19 +15,25 @@ import pytest
 from interventions.decisions import Incident
 from monitors.contract.words import Severity
 from supervisor.protocol.words import AgentState
-from supervisor.runtime import service
+from supervisor.runtime import parts
 from supervisor.runtime.daemon.exposition import text
+from supervisor.runtime.incidents import notifications
 from supervisor.runtime.incidents.delivered import NAME
 from supervisor.runtime.incidents.notifications import (
+    DONE,
     MOST_SHOWN,
     MOST_WAITING,
+    RESTS,
+    STORM_MESSAGES,
     WAITS,
     ByApprise,
+    ByDesktop,
     ByJournal,
     ChannelSettings,
     Notifications,
     SendError,
     body_of,
+    is_urgent,
     title_of,
 )
 from tests.stages.daemon import Base, served, until
@@ -78,6 +84,85 @@ class Office:
 
 def channel(send: Any, name: str = "mail", **more: Any) -> ChannelSettings:
     return ChannelSettings(name, send, **{"group_seconds": 0.05, "backoff_seconds": (0.01, 0.01), **more})
+
+
+async def test_after_many_messages_the_next_is_a_digest_and_what_is_urgent_waits_for_none() -> None:
+    post = Post()
+    office = Office(channel(post, group_seconds=0.0, digest_seconds=3_600.0))
+    async with anyio.create_task_group() as tasks:
+        office.notifications.start(tasks)
+        for number in range(STORM_MESSAGES):
+            office.notifications.tell(incident(number))
+            await until(lambda: len(post.sent) == number + 1)  # noqa: B023 - awaited within the round
+        for number in range(10, 20):
+            office.notifications.tell(incident(number, Severity.HIGH, "disk_full" if number % 2 else "agent_failed"))
+        await anyio.wait_all_tasks_blocked()
+        assert len(post.sent) == STORM_MESSAGES, "the rest waits for the digest"
+        assert not any(is_urgent(each) for each in office.notifications._channels[0].waiting)
+        tasks.cancel_scope.cancel()
+    quick = Post()
+    hurried = Office(channel(quick, group_seconds=0.0, digest_seconds=0.1))
+    many = [incident(number, Severity.HIGH, "disk_full" if number % 2 else "agent_failed") for number in range(10)]
+    await hurried.tell(*many, until=lambda: bool(quick.sent))
+    assert "In all: 5 agent_failed, 5 disk_full" in quick.sent[0][1]
+
+
+async def test_a_critical_incident_and_an_action_that_waits_break_into_the_wait_for_a_digest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notifications, "URGENT_SECONDS", 0.05)
+    for urgent in (incident(9, Severity.CRITICAL), incident(9, Severity.MEDIUM, WAITS)):
+        post = Post()
+        office = Office(channel(post, group_seconds=0.0, digest_seconds=3_600.0))
+        office.notifications._channels[0].sent.extend([anyio.current_time()] * STORM_MESSAGES)
+        await office.tell(incident(1), urgent, until=lambda: bool(post.sent))  # noqa: B023 - awaited within the round
+        assert "Thing 1 happened" in post.sent[0][1]
+        assert "Thing 9 happened" in post.sent[0][1]
+
+
+def test_each_incident_has_a_link_to_where_a_person_can_act() -> None:
+    told = body_of([incident(7), incident(8, Severity.MEDIUM, WAITS)], panel="http://127.0.0.1:8765/")
+    assert "  http://127.0.0.1:8765/incidents/i-7" in told.splitlines()
+    assert "  http://127.0.0.1:8765/agents/a1" in told.splitlines()
+    assert "http" not in body_of([incident(7)])
+
+
+def test_a_desktop_is_told_by_its_own_program_and_a_failure_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SendError, match="no program notify-send"):
+        ByDesktop()("title", "body", [incident()])
+    program = tmp_path / "notify-send"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/told\necho "no desktop"; exit ${{CODE:-0}}\n')
+    program.chmod(0o755)
+    ByDesktop()("--title", "body", [incident(severity=Severity.CRITICAL)])
+    assert (tmp_path / "told").read_text().splitlines() == [
+        "--app-name=chaperon",
+        "--urgency=critical",
+        "--",
+        "--title",
+        "body",
+    ]
+    program.write_text("#!/bin/sh\necho no desktop\nexit 3\n")
+    with pytest.raises(SendError, match="notify-send ended with 3: no desktop"):
+        ByDesktop()("title", "body", [incident()])
+
+
+async def test_people_are_told_of_an_agent_that_is_done_and_of_one_that_waits_to_be_told_more(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, silent = Post(), Post()
+    kinds = channel(post, min_severity=Severity.CRITICAL), channel(silent, "silent", ends=False)
+    monkeypatch.setattr(parts, "channels", lambda _config: list(kinds))
+    base.cli("begin()\ndone()\nhear()\nsys.stdin.read()")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(name="rests", keep_open=True), by="test")
+        await until(lambda: any(f"{RESTS} (rests): Agent rests waits to be told more" in body for _, body in post.sent))
+        base.plan("ls")
+        await daemon.submit(base.submission(name="ends"), by="test")
+        await until(lambda: any(f"{DONE} (ends): Agent ends is done" in body for _, body in post.sent))
+    assert not any(DONE in body or RESTS in body for _, body in silent.sent)
 
 
 async def test_a_storm_is_one_message_with_the_worst_first() -> None:
@@ -257,7 +342,7 @@ async def test_what_was_not_sent_when_the_daemon_ended_is_sent_by_the_next(tmp_p
 
     async def session(*channels: ChannelSettings, fails: bool = False) -> None:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(service, "channels", lambda _: channels)
+            patched.setattr(parts, "channels", lambda _: channels)
             async with served(base) as (daemon, _):
                 if fails:
                     await daemon.submit(base.submission(name=f"a{len(base.incidents())}"), by="test")
