@@ -388,6 +388,10 @@ class Audit(Section):
     Example: `{employee: '\\bE-[0-9]{6}\\b'}`."""
     unmasked: Texts = ()
     """Values that are never masked, whatever they look like. Example: `hello@example.org`."""
+    signing_key: Annotated[str, Field(pattern=r"^(file:/.+|systemd:[A-Za-z0-9._-]+|)$")] = ""
+    """Source of the key that signs the journal: `file:PATH`, which only its owner may read, or `systemd:NAME`, by
+    LoadCredential= of the unit. Empty: one in the state directory, which the first start makes. Lines that are not
+    signed with it are not believed at a start."""
     exporters: Annotated[tuple[ExporterSettings, ...], Field(strict=False)] = ()
     """Systems to which what happens is sent; those of plugins are named by `plugins.exporters`."""
     export_format: Literal["json", "csv"] = "json"

@@ -17,6 +17,7 @@ FILE_KEYS: tuple[str, ...] = (
     *(f"plugins.{name}" for name in Plugins.model_fields),
     "workspaces.set_up",
     "agent.credential",
+    "audit.key",
 )
 """Keys that name what runs within the daemon or with its rights. The content of a file that they name counts too."""
 
@@ -32,6 +33,9 @@ PROGRAM_KEYS = (*FILE_KEYS, *VALUE_KEYS)
 
 TEXT_KEYS = ("interventions.soft_correction.custom_prompts_path", "protected_paths", "workspaces.folder")
 """Keys that name paths of which nothing is run."""
+
+COMMAND_KEYS = ("agent.credential", "audit.key")
+"""Keys whose values may be `command:PROGRAM ARGUMENTS`, which prints a secret."""
 
 _COMMAND = "command:"
 
@@ -59,28 +63,35 @@ def with_values(config: Config, values: Mapping[str, Any]) -> Config:
 
 def program_files(config: Config) -> tuple[str, ...]:
     """Return the files whose content counts, by their paths."""
-    others = config.workspaces.set_up, credential_program(config)
+    others = config.workspaces.set_up, *commands_of(config).values()
     wanted = (*config.hooks.programs().values(), *config.plugins.files(), *others)
     return tuple(dict.fromkeys(path for path in wanted if path))
 
 
 def with_files(config: Config, copies: Mapping[str, str]) -> Config:
-    """Return a configuration that loads plugins, and asks for the credential, by copies of these files."""
+    """Return a configuration that loads plugins, and asks for secrets, by copies of these files."""
     if not copies:
         return config
     dumped = config.model_dump(by_alias=True)
     for kind, named in dumped["plugins"].items():
         several = isinstance(named, tuple | list)
         dumped["plugins"][kind] = tuple(copies.get(one, one) for one in named) if several else copies.get(named, named)
-    if (asked := credential_program(config)) in copies:
-        words = shlex.split(config.agent.credential.removeprefix(_COMMAND))
-        dumped["agent"]["credential"] = _COMMAND + shlex.join([copies[asked], *words[1:]])
+    for key, program in commands_of(config).items():
+        if program in copies:
+            section, _, name = key.partition(".")
+            words = shlex.split(dumped[section][name].removeprefix(_COMMAND))
+            dumped[section][name] = _COMMAND + shlex.join([copies[program], *words[1:]])
     return Config.model_validate(dumped)
 
 
-def credential_program(config: Config) -> str:
-    """Return the path of the program that prints the credential; empty for none, or one that PATH has."""
-    wanted = config.agent.credential
+def commands_of(config: Config) -> dict[str, str]:
+    """Return the paths of programs that print secrets, by their keys; those that PATH has are left out."""
+    dumped = config.model_dump(by_alias=True)
+    found = {key: _program(_at(dumped, key)) for key in COMMAND_KEYS}
+    return {key: path for key, path in found.items() if path}
+
+
+def _program(wanted: str) -> str:
     if not wanted.startswith(_COMMAND):
         return ""
     try:

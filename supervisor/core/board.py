@@ -35,6 +35,7 @@ from supervisor.protocol.events import (
     MergeChanged,
     OutcomeGiven,
     PatternAdjusted,
+    RecordDamaged,
     RecoveryTaken,
     StateChanged,
     TaskSubmitted,
@@ -46,6 +47,18 @@ from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 
 MakeSession = Callable[[TaskSubmitted], Session]
+
+
+class RecordDamagedError(ChaperonError):
+    """Lines of the journal about an agent are not what was written there."""
+
+    def __init__(self, event: RecordDamaged) -> None:
+        """Name the lines, and where they are now."""
+        lines = f"{event.lines} lines from {event.begins}" if event.lines > 1 else f"line {event.begins}"
+        super().__init__(
+            f"{lines} of its journal is not what was written there ({event.why}), and was not believed; see {event.kept}",
+            way_out="Look at that file, and at what could write into the state directory; then start the task anew.",
+        )
 
 
 class Board:
@@ -149,6 +162,9 @@ class Board:
             or self.past.has(event.agent, seq)
             or self._recognised(seq, event)
         ):
+            return
+        if isinstance(event, RecordDamaged):
+            self._distrust(event)
             return
         if event.agent in self.unmade:
             self.unmade[event.agent].remember(event)
@@ -274,6 +290,16 @@ class Board:
             self._touch(agent)
             summary.unwatched = True
             summary.why = f"its session could not be made ({type(self.failed[agent]).__name__}: {self.failed[agent]})"
+
+    def _distrust(self, event: RecordDamaged) -> None:
+        """Have an agent ended whose record lacks lines: what it may do cannot be known any more.
+
+        A name that no agent has was damaged itself, so that the lines may be about any that lives.
+        """
+        known = self._known(event.agent) is not None or self.past.has(event.agent, 1)
+        for agent in [event.agent] if known else list(self._live):
+            if agent in self._live:
+                self.failed.setdefault(agent, RecordDamagedError(event))
 
     def _recognised(self, seq: int, event: AnyEvent) -> bool:
         """Take the summary of an agent that is submitted here, if it is known what it came to."""

@@ -16,6 +16,7 @@ from supervisor.protocol.kinds.daemon import (
     DaemonStopped,
     FaultSeen,
     PolicyChanged,
+    RecordDamaged,
 )
 from supervisor.protocol.kinds.decisions import (
     ApprovalAsked,
@@ -166,6 +167,7 @@ __all__ = [
     "ProjectCheckpointForgotten",
     "ProjectCheckpointMade",
     "ProjectRollbackChanged",
+    "RecordDamaged",
     "RecoveryChosen",
     "RecoveryTaken",
     "RedirectRequested",
@@ -200,6 +202,7 @@ __all__ = [
 AnyEvent = (
     DaemonStarted
     | PolicyChanged
+    | RecordDamaged
     | DaemonStopped
     | FaultSeen
     | TaskSubmitted

@@ -7,6 +7,9 @@
 three have fixed places, so a line is checked without being parsed; in between is the event as plain JSON for `jq` and
 `tail -f`.
 
+Before `p` a signed line has `m`, 32 hexadecimal digits: a keyed hash of the event, its number and `p`. Who cannot read
+the key can write no line that a start believes. Readers without the key pass over it.
+
 A journal file begins with a header line of the same make, which has `first` (the number of the record that follows it)
 and `format` in place of `n` and the event. Its `p` is the hash of the last line of the file before.
 
@@ -17,19 +20,20 @@ missed, since each agent is compared with its real processes when it is adopted.
 type is another matter: its meaning is known and the fold would go wrong, so that is an error and names the field.
 """
 
+import hmac
 import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
-from supervisor.protocol.events import AnyEvent, Event, TaggedEvent
+from supervisor.protocol.events import AnyEvent, Event, RecordDamaged, TaggedEvent
 
 FORMAT = 1
 """The version of the line's make, in each header. It changes only when an older chaperon could not check the line."""
@@ -76,9 +80,42 @@ def spell(event: AnyEvent | UnknownEvent) -> bytes:
     return anyjson.dumps(event)
 
 
-def frame(n: int, body: bytes, previous: str) -> tuple[bytes, str]:
-    """Make the whole line, newline included, of what `spell` gave; return it with its hash."""
-    return _close(b'{"n":%d,%b,"p":"%b"' % (n, body[1:-1], previous.encode()))
+def frame(n: int, body: bytes, previous: str, key: bytes = b"") -> tuple[bytes, str]:
+    """Make the whole line, newline included, of what `spell` gave; return it with its hash.
+
+    Args:
+        n: Its sequence number.
+        body: The event.
+        previous: The hash of the line before.
+        key: Signs it; empty leaves it unsigned.
+    """
+    unsigned = b'{"n":%d,%b' % (n, body[1:-1])
+    mark = b',"m":"%b"' % _signature(key, unsigned, previous.encode()) if key else b""
+    return _close(b'%b%b,"p":"%b"' % (unsigned, mark, previous.encode()))
+
+
+def is_marked(line: bytes) -> bool:
+    """Whether a line that was checked says that it is signed."""
+    return _mark_of(line.removesuffix(b"\n")) is not None
+
+
+def is_signed(line: bytes, key: bytes) -> bool:
+    """Whether a line that was checked was signed with this key."""
+    line = line.removesuffix(b"\n")
+    mark = _mark_of(line)
+    if mark is None:
+        return False
+    previous = line[-_SEAL - _CHAIN + 6 : -_SEAL - 1]
+    return hmac.compare_digest(_signature(key, line[: -_SEAL - _CHAIN - _MARK], previous), mark)
+
+
+def named_hash(line: bytes) -> str:
+    """Return the hash of the line before that a line of a journal names.
+
+    Raises:
+        RecordError: Its end or its checksum is wrong.
+    """
+    return _sealed(line.removesuffix(b"\n"))
 
 
 def encode(n: int, event: AnyEvent | UnknownEvent, previous: str) -> tuple[bytes, str]:
@@ -241,11 +278,22 @@ def line_hash(line: bytes) -> str:
     return sha256(line.removesuffix(b"\n")).hexdigest()[:32]
 
 
+def chain_hash(line: bytes) -> str:
+    """Return the hash that the next line names: the line's own, or that of a damaged line which it stands for."""
+    if _STANDS_FOR in line[-_ENDING_BYTES:]:
+        event = read_event(line.removesuffix(b"\n"))
+        if isinstance(event, RecordDamaged) and _HASH.fullmatch(event.follows):
+            return event.follows
+    return line_hash(line)
+
+
+_HASH = re.compile(r"[0-9a-f]{32}")
+_STANDS_FOR = b'"kind":"record_damaged"'
 _RECORD = b'{"n":'
 _BEGINNING = re.compile(rb'\{"n":[0-9]{1,20},"agent":("(?:[^"\\]|\\.)*"),"at":(-?[0-9.eE+-]+),')
 """How the line of an event begins: the three fields of `Event`, in their order."""
 _HEADER = re.compile(rb'\{"first":([0-9]{1,20}),"format":([0-9]{1,9}),')
-_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})","p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
+_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"(?:,"m":"[0-9a-f]{32}")?,"p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
 """How it ends: the kind, and then chain and seal."""
 _BODY_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"\}\Z')
 _ENDING_BYTES = 200
@@ -262,6 +310,7 @@ _KINDS: Mapping[bytes, str] = {
 }
 """The kinds that this version knows, as a line has them."""
 _CHAIN = len(',"p":"') + 32 + len('"')
+_MARK = len(',"m":"') + 32 + len('"')
 _SEAL = len(',"c":"') + 8 + len('"}')
 _NAMED = slice(-_SEAL - 1 - 32, -_SEAL - 1)
 """The place in a line of the hash of the one before."""
@@ -276,6 +325,18 @@ def _close(unsealed: bytes) -> tuple[bytes, str]:
 def _is_sealed(line: bytes) -> bool:
     """Whether the checksum at the line's end is that of what is before it."""
     return line.endswith(b',"c":"%08x"}' % zlib.crc32(line[:-_SEAL]))
+
+
+def _signature(key: bytes, unsigned: bytes, previous: bytes) -> bytes:
+    """A keyed BLAKE2b, which needs no second pass as an HMAC does: a third of its time for a line of 850 bytes."""
+    made = blake2b(unsigned, digest_size=16, key=key)
+    made.update(previous)
+    return made.hexdigest().encode()
+
+
+def _mark_of(line: bytes) -> bytes | None:
+    mark = line[-_SEAL - _CHAIN - _MARK : -_SEAL - _CHAIN]
+    return mark[6:-1] if mark.startswith(b',"m":"') and mark.endswith(b'"') else None
 
 
 def _as_expected(line: bytes, n: int, previous: str) -> bool:
@@ -319,7 +380,7 @@ def _event_the_slow_way(line: bytes, error: ValidationError | None = None) -> An
 
 
 def _unknown(fields: dict[str, Any]) -> UnknownEvent:
-    rest = {name: value for name, value in fields.items() if name not in {"n", "p", "c"}}
+    rest = {name: value for name, value in fields.items() if name not in {"n", "m", "p", "c"}}
     try:
         return UnknownEvent(
             agent=str(rest.pop("agent")),

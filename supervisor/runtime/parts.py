@@ -41,6 +41,7 @@ from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.messages import Refused
+from supervisor.runtime.journal.signing import Signing
 from supervisor.runtime.processes.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.protection.protector import Protector
@@ -99,6 +100,12 @@ def with_trusted(setup: Setup, programs: TrustedPrograms) -> tuple[Setup, tuple[
     """Return the setup with the programs that a person trusts, and those that changed since. Blocks."""
     config, distrusted = programs.settle(setup.config)
     return replace(setup, config=programs.running(config)), distrusted
+
+
+def signing_of(setup: Setup) -> Signing:
+    """Return the source of the key that signs the journal."""
+    credentials = setup.environ.get("CREDENTIALS_DIRECTORY", "")
+    return Signing(setup.places.state, setup.config.audit.signing_key, credentials)
 
 
 def make_daemon(

@@ -46,6 +46,7 @@ from supervisor.runtime.incidents.delivered import DeliveryMarks
 from supervisor.runtime.incidents.log import latest
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.journal.lock import take_state_directory
+from supervisor.runtime.journal.mending import damage_words
 from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.log import log, mask_log
 from supervisor.runtime.parts import Setup as Setup
@@ -56,6 +57,7 @@ from supervisor.runtime.parts import (
     make_dispatcher,
     make_gateway,
     make_launcher,
+    signing_of,
     start_exporting,
     with_trusted,
 )
@@ -118,7 +120,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         )
         mask_log(protector.text)
         stack.callback(mask_log)
-        kept_state = StateFiles(setup.places, setup.disk, setup.clock, protector)
+        kept_state = StateFiles(setup.places, setup.disk, setup.clock, protector, signing=signing_of(setup))
         opened = await anyio.to_thread.run_sync(kept_state.open, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())
@@ -228,6 +230,8 @@ async def _begin(
         report = event.report if isinstance(event, events.IncidentOpened) else None
         await daemon.incidents.report(event.incident, report)
     await anyio.to_thread.run_sync(_tell_what_was_not_told, daemon, setup)
+    for damage in opened.recovery.damage:
+        daemon.fault("", "record_damaged", *damage_words(damage))
     if torn := opened.recovery.torn:
         what = f"The journal ended in {size(torn.size)} of a record that was not whole; they were set aside in {torn.path}."
         daemon.fault("", "torn_journal", what, way_out="Nothing is to be done: what was acknowledged is all there.")

@@ -30,7 +30,9 @@ from supervisor.runtime.journal.base import BASE_STATE_NAME, BaseDamagedError, r
 from supervisor.runtime.journal.cutting import base_for, cut
 from supervisor.runtime.journal.journal import Journal, JournalRecovery
 from supervisor.runtime.journal.past_agents import PastAgents
+from supervisor.runtime.journal.reader import list_segments
 from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES
+from supervisor.runtime.journal.signing import Signing, SigningKey
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
     Snapshot,
@@ -78,6 +80,7 @@ class StateFiles:
         clock: Another, in tests.
         protector: Masks what is written, and gives back what is needed in full.
         segment_bytes: Size at which the journal begins a new file.
+        signing: The key of the journal; None takes the one in the state directory.
     """
 
     def __init__(
@@ -87,8 +90,11 @@ class StateFiles:
         clock: Clock | None = None,
         protector: Protector = UNPROTECTED,
         segment_bytes: int = SEGMENT_BYTES,
+        signing: Signing | None = None,
     ) -> None:
         self._protector, self._segment_bytes = protector, segment_bytes
+        self._signing = signing or Signing(places.state)
+        self._key: SigningKey | None = None
         self._places, self._disk, self._clock = places, disk, clock or Clock()
         self._archive = SummaryArchive(places.state, ARCHIVE_VERSION, disk)
         self._archived: dict[str, int] = {}
@@ -102,22 +108,29 @@ class StateFiles:
         """
         places = self._places
         restore = self._protector.restore()
-        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION, restore)
+        key = self._key = self._signing.known()
+        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION, restore, key=key)
         found = self._read_archive(snapshot)
         if isinstance(snapshot, Snapshot) and not found.complete:
             lacks = found.problem or f"The archive {self._archive.path} lacks what the snapshot needs of it."
             snapshot = NoSnapshot(f"{lacks} The snapshot was passed over: the journal is read.")
         base = self._read_base(snapshot, restore)
         begin = _begin(snapshot, base)
+        # Without a key all that is there is looked at once: whether lines say that they are signed.
+        checked = begin if key is not None else _before_first(places.journal)
         journal, recovery = Journal.open(
             places.journal,
-            trusted=begin,
+            trusted=checked,
             look=past.look,
+            key=key,
             disk=self._disk,
             clock=self._clock,
             segment_bytes=self._segment_bytes,
             protector=self._protector,
         )
+        if key is None:
+            key = self._begin_signing(journal, recovery)
+        self._key = key
         read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
         if snapshot is not read:
             discard_snapshot(places.state, disk=self._disk)
@@ -144,6 +157,19 @@ class StateFiles:
             self._keep_anew(recovery.n, board, metrics)
         incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve, protector=self._protector)
         return OpenedState(journal, recovery, IncidentFeed(incidents), missed, lacked or found.problem, metrics)
+
+    @property
+    def _secret(self) -> bytes:
+        return self._key.key if self._key is not None else b""
+
+    def _begin_signing(self, journal: Journal, recovery: JournalRecovery) -> SigningKey:
+        try:
+            key = self._signing.begin(recovery.n, marked=recovery.marked)
+        except BaseException:
+            journal.close()
+            raise
+        journal.sign_with(key)
+        return key
 
     async def take_snapshot(self, journal: Journal, board: Board, metrics: Metrics) -> None:
         """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
@@ -190,7 +216,9 @@ class StateFiles:
     def _write_base_state(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
         whole = {**state, "ended": [orjson.loads(row) for row in rows]}
         protect, name = self._protector.data, BASE_STATE_NAME
-        write_snapshot(self._places.journal, n, SNAPSHOT_VERSION, whole, protect, disk=self._disk, name=name)
+        write_snapshot(
+            self._places.journal, n, SNAPSHOT_VERSION, whole, protect, key=self._secret, disk=self._disk, name=name
+        )
 
     def _read_base(self, snapshot: Snapshot | NoSnapshot, restore: Callable[[bytes], bytes]) -> "_BaseState | None":
         """Return the state that a journal without its beginning goes on from, if the snapshot cannot serve.
@@ -202,7 +230,7 @@ class StateFiles:
         base = read_base(folder)
         if base is None or (isinstance(snapshot, Snapshot) and snapshot.n >= base.first - 1):
             return None
-        found = read_snapshot(folder, SNAPSHOT_VERSION, restore, BASE_STATE_NAME)
+        found = read_snapshot(folder, SNAPSHOT_VERSION, restore, BASE_STATE_NAME, self._key)
         if isinstance(found, NoSnapshot):
             raise _cannot_begin(folder, found.problem or f"{folder / BASE_STATE_NAME} is gone")
         ends = [KnownEnd(found.n, read_summary(anyjson.dumps(each))) for each in found.state["ended"]]
@@ -231,7 +259,8 @@ class StateFiles:
     def _write(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
         protect = self._protector.data
         mark = self._archive.append(n, [protect(row) for row in rows])
-        write_snapshot(self._places.state, n, SNAPSHOT_VERSION, _with(mark, state), protect, disk=self._disk)
+        state = _with(mark, state)
+        write_snapshot(self._places.state, n, SNAPSHOT_VERSION, state, protect, key=self._secret, disk=self._disk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +270,12 @@ class _BaseState:
     snapshot: Snapshot
     ends: dict[str, KnownEnd]
     """The agents that had ended."""
+
+
+def _before_first(folder: Path) -> int:
+    """Return the number before the first record that a journal has."""
+    segments = list_segments(folder)
+    return segments[0].first - 1 if segments else 0
 
 
 def _begin(snapshot: Snapshot | NoSnapshot, base: _BaseState | None) -> int:

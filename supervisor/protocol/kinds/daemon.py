@@ -46,6 +46,27 @@ class DaemonStopped(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDamaged(Event):
+    """Lines about the agent are not what was written there: they count for nothing, and the agent is ended.
+
+    It stands in the place of one such line, or behind the last good one, written by the start that found it. One
+    without an agent is about lines of which nothing is known; it ends all agents that lived.
+    """
+
+    begins: int
+    """The number that the first of them had, or said that it had."""
+    lines: int
+    """How many there are."""
+    why: str
+    """The fault. Example: `signature`."""
+    kept: str
+    """The file that has them as they were."""
+    follows: str = ""
+    """The hash that the next line names, if this one stands in the place of one; else empty."""
+    kind: Literal["record_damaged"] = "record_damaged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultSeen(Event):
     """Something failed that a person should know of, outside what agents do."""
 

@@ -23,7 +23,7 @@ from host.durable import replace_file, write_new
 from monitors.contract.errors import ChaperonError
 from monitors.secret_patterns import masked
 from supervisor.config.model import Config
-from supervisor.config.programs import credential_program, program_files, program_values, with_files, with_values
+from supervisor.config.programs import commands_of, program_files, program_values, with_files, with_values
 
 LIST_NAME = "programs.json"
 
@@ -167,9 +167,9 @@ class TrustedPrograms:
             ProgramChangedError: A file changed, and there is no copy of it.
         """
         copies = {path: self.program(path) for path in program_files(config)}
-        asked = credential_program(config)
-        if asked and os.access(copy := self._copy_of(asked), os.X_OK):
-            copies[asked] = str(copy)  # the gateway asks it by itself, and does not look at it before
+        for asked in commands_of(config).values():
+            if os.access(copy := self._copy_of(asked), os.X_OK):
+                copies[asked] = str(copy)  # it is asked again while the daemon runs, without a look at it
         return with_files(config, {path: copy for path, copy in copies.items() if copy != path})
 
     def program(self, path: str) -> str:

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from supervisor.core.board import Board
+from supervisor.core.board import Board, RecordDamagedError
 from supervisor.core.decisions.adoption import FIRST, Found, Todo
 from supervisor.core.session import Session
 from supervisor.protocol import events
@@ -114,13 +114,16 @@ class Runners:
     async def _give_up(self, runner: Runner, why: str) -> None:
         """End the agent whose runner or session failed, whatever else fails."""
         agent = runner.agent
+        type_, cause = "runner_failed", "Chaperon failed while it watched over agent"
+        way_out = "Please report this; the log has the traceback."
+        if isinstance(damaged := self._board.failed.get(agent), RecordDamagedError):
+            type_, cause, why, way_out = "record_damaged", "Nobody can watch over agent", damaged.what, damaged.way_out
         if self._board.summary(agent).state.ended:
             fate = "It had ended before."
         else:
             gone = await self._end_at_once(runner, why)
             fate = "Its processes were ended." if gone else "Its processes could not be ended: see ps, and end them."
-        what = f"Chaperon failed while it watched over agent {agent}: {why}. {fate}"
-        self._tools.fault(agent, "runner_failed", what, way_out="Please report this; the log has the traceback.")
+        self._tools.fault(agent, type_, f"{cause} {agent}: {why}. {fate}", way_out=way_out)
         before = self._board.summary(agent).state
         if not before.ended:  # its session fails as well, and would at every start
             why = f"chaperon failed: {why}"

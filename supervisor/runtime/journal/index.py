@@ -71,7 +71,7 @@ class FileIndex:
             end = line.offset + len(line.data)
             self.end = Mark(line.n, end)
             if end - self.marks[-1].offset >= MARK_BYTES:
-                self.marks.append(Mark(line.n, end, records.line_hash(line.data)))
+                self.marks.append(Mark(line.n, end, records.chain_hash(line.data)))
 
     def spans(self, agent: str) -> Iterator[Span]:
         """Yield the places of an agent's lines, in order."""

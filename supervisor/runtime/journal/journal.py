@@ -35,6 +35,7 @@ from supervisor.runtime.journal.errors import (
 from supervisor.runtime.journal.reader import Cursor, StoredLine, read_again, read_records
 from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recover
 from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES, SegmentFile
+from supervisor.runtime.journal.signing import SigningKey
 from supervisor.runtime.journal.waiters import Wakeups
 from supervisor.runtime.journal.writer import JournalState, JournalWriter, StopWriting
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
@@ -86,6 +87,7 @@ class Journal:
         """Room that is given up when there is none; the incident log shares it."""
         self._wakeups = Wakeups(lambda: self._writer.failure)
         file = SegmentFile(directory, found, disk, segment_bytes)
+        self._file = file
         self._writer = JournalWriter(directory, file, self.reserve, clock, self._wakeups.notify, protector)
 
     @classmethod
@@ -95,6 +97,7 @@ class Journal:
         *,
         trusted: int = 0,
         look: Callable[[list[bytes]], object] | None = None,
+        key: SigningKey | None = None,
         disk: Disk = REAL_DISK,
         clock: Clock | None = None,
         segment_bytes: int = SEGMENT_BYTES,
@@ -106,6 +109,7 @@ class Journal:
             directory: Where its files are, or will be.
             trusted: The number of a record known from a snapshot; files that end before it are not checked now.
             look: Called with the lines that are checked, without their newlines, some at a time.
+            key: The key that lines must be signed with, and new ones are; None for an unsigned journal.
             disk: Another, in tests.
             clock: Another, in tests.
             segment_bytes: Size at which a new file is begun.
@@ -116,10 +120,17 @@ class Journal:
             JournalPoisonedError: The disk failed.
         """
         try:
-            found = recover(directory, disk, trusted, look)
+            found = recover(directory, disk, trusted, look, key)
         except OSError as error:
             raise JournalPoisonedError(error, str(directory)) from error
-        return cls(directory, found, disk, clock or Clock(), segment_bytes, protector), found
+        journal = cls(directory, found, disk, clock or Clock(), segment_bytes, protector)
+        if key is not None:
+            journal.sign_with(key)
+        return journal, found
+
+    def sign_with(self, key: SigningKey) -> None:
+        """Sign the lines from here on; before the first is appended."""
+        self._file.key = key.key
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

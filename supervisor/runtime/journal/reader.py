@@ -274,6 +274,8 @@ class Cursor:
             del lines[upto - self.n :]
         if (last := records.check_all(lines, self.n + 1, self.hash)) is None:
             lines, last = self._until_damage(lines)
+        elif lines:
+            last = records.chain_hash(lines[-1])
         self.n, self.line, self.hash = self.n + len(lines), self.line + len(lines), last
         self.offset += sum(map(len, lines)) + len(lines)
         return lines
@@ -288,7 +290,7 @@ class Cursor:
                 if not number:
                     raise self.damaged(error.problem, error.expected, error.found) from None
                 return lines[:number], last
-            last = records.line_hash(line)
+            last = records.chain_hash(line)
         return lines, last
 
     def damaged(self, problem: str, expected: str, found: str) -> JournalDamagedError:

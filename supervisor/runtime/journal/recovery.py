@@ -3,12 +3,12 @@
 A torn tail follows the last intact record, in the last file: half a line of a process that was killed, or blocks that
 never reached the disk when the machine went down. It was never acknowledged as synced. It is set aside in a file of its
 own and the journal goes on before it. A fault with an intact record behind it is no tail: it is damage, and the start
-stops, because going on would mean to guess.
+stops, because going on would mean to guess; unless all of it can be told to agents, as `mending` says.
 """
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from host.durable import Disk, replace_file
 from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
 from supervisor.runtime.journal.cutting import finish_cut
+from supervisor.runtime.journal.mending import JournalDamage, mend
 from supervisor.runtime.journal.reader import SUFFIX, Cursor, JournalDamagedError, list_segments
+from supervisor.runtime.journal.signing import SigningKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,18 @@ class JournalRecovery:
     """Its size in bytes."""
     torn: TornTail | None = None
     """The tail that was set aside, if there was one."""
+    damage: tuple[JournalDamage, ...] = ()
+    """Lines that were not what was written there, and were put aside."""
+    marked: bool = False
+    """Whether a line that was checked says that it is signed."""
 
 
 def recover(
-    directory: Path, disk: Disk, trusted: int = 0, look: Callable[[list[bytes]], object] | None = None
+    directory: Path,
+    disk: Disk,
+    trusted: int = 0,
+    look: Callable[[list[bytes]], object] | None = None,
+    key: SigningKey | None = None,
 ) -> JournalRecovery:
     """Check the journal, set a torn tail aside, and say where to go on.
 
@@ -62,9 +72,10 @@ def recover(
         trusted: The number of a record that is known by other means, a snapshot. Files that end before it are not
             read now, only on demand. A gigabyte takes some three seconds.
         look: Called with the lines that were checked, without their newlines, some at a time.
+        key: The key that lines must be signed with; None if the journal is not signed.
 
     Raises:
-        JournalDamagedError: A record is damaged and intact ones follow. Nothing was changed.
+        JournalDamagedError: A record is damaged, intact ones follow, and no agent can be told. Nothing was changed.
         OSError: The disk failed.
     """
     disk.make_directory(directory)
@@ -72,20 +83,39 @@ def recover(
     _settle(directory, disk)
     cursor = Cursor(directory, trusted)
     before_first = None
-    count = 0
+    count, marked = 0, False
     try:
         while lines := cursor.pass_over():
             before_first = cursor.n - len(lines) if before_first is None else before_first
             count = cursor.n - before_first
+            if key is not None:
+                _check_signed(cursor, lines, key)
+            marked = marked or records.is_marked(lines[-1])
             if look is not None:
                 look(lines)
     except JournalDamagedError as error:
-        return _set_aside(cursor, count, error.path, error.offset, disk, error)
+        if (damage := mend(error.path, disk, key)) is not None:
+            again = recover(directory, disk, trusted, look, key)
+            return replace(again, damage=(damage, *again.damage))
+        return replace(_set_aside(cursor, count, error.path, error.offset, disk, error), marked=marked)
     if cursor.path is None:
         return JournalRecovery(0, 0, records.ORIGIN, None, 0)
     if cursor.path.stat().st_size > cursor.offset:
-        return _set_aside(cursor, count, cursor.path, cursor.offset, disk, None)
-    return JournalRecovery(count, cursor.n, cursor.hash, cursor.path, cursor.offset)
+        return replace(_set_aside(cursor, count, cursor.path, cursor.offset, disk, None), marked=marked)
+    return JournalRecovery(count, cursor.n, cursor.hash, cursor.path, cursor.offset, marked=marked)
+
+
+def _check_signed(cursor: Cursor, lines: Sequence[bytes], key: SigningKey) -> None:
+    """Check the lines that the cursor has just passed, which end where it stands."""
+    first, offset = cursor.n - len(lines) + 1, cursor.offset - sum(map(len, lines)) - len(lines)
+    for n, line in enumerate(lines, first):
+        if n > key.since and not records.is_signed(line, key.key):
+            assert cursor.path is not None
+            expected, found = f"one by the key {key.id}", "another, or none"
+            raise JournalDamagedError(
+                cursor.path, cursor.line - (cursor.n - n) - 1, offset, "signature", expected, found
+            )
+        offset += len(line) + 1
 
 
 def _settle(directory: Path, disk: Disk) -> None:

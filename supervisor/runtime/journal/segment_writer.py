@@ -55,6 +55,8 @@ class SegmentFile:
         self._fd: int | None = None
         self.n = found.n
         """Number of the last record written."""
+        self.key = b""
+        """Signs each line; empty leaves them unsigned."""
         self.before_roll: Callable[[], None] = lambda: None
         """Called before a file is left for the next one; a sync of it in another thread must have ended then."""
         self._written_bytes = self._synced_bytes = 0
@@ -126,7 +128,7 @@ class SegmentFile:
             if self._fd is None:
                 self._open(number)
                 size, last = self._size, self._hash
-            line, line_hash = records.frame(number, body, last)
+            line, line_hash = records.frame(number, body, last, self.key)
             over = size + len(line) > self._segment_bytes and (lines or self._has_records(number))
             if over or bodies_bytes >= BATCH_BYTES:
                 break

@@ -4,10 +4,12 @@ It is never the truth. One that is damaged, of another version, or ahead of the 
 the journal alone gives the same state.
 """
 
+import hmac
 import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pydantic_core
 from host.durable import REAL_DISK, Disk, replace_file
 from monitors.contract import anyjson
 from supervisor.protocol.records import line_hash
+from supervisor.runtime.journal.signing import SigningKey
 
 SNAPSHOT_NAME = "snapshot.json"
 _STATE = b',"state":'
@@ -50,6 +53,7 @@ def write_snapshot(
     state: Any,
     protect: Callable[[bytes], bytes] = bytes,
     *,
+    key: bytes = b"",
     disk: Disk = REAL_DISK,
     name: str = SNAPSHOT_NAME,
 ) -> str:
@@ -61,6 +65,7 @@ def write_snapshot(
         version: The version of chaperon, or of the state's make, that must read it.
         state: Anything that JSON can say.
         protect: Masks what is written.
+        key: Signs it; empty leaves it unsigned.
         disk: Another, in tests.
         name: The file's name.
 
@@ -69,14 +74,19 @@ def write_snapshot(
     """
     body = protect(anyjson.dumps(state))
     digest = line_hash(body)
-    head = anyjson.dumps({"n": n, "version": version, "hash": digest})
+    mark = {"mark": _mark(key, n, version, digest)} if key else {}
+    head = anyjson.dumps({"n": n, "version": version, "hash": digest, **mark})
     whole = b"%b%b%b" % (head[:-1], _STATE, body)
     replace_file(directory / name, b'%b,"c":"%08x"}\n' % (whole, zlib.crc32(whole)), disk=disk)
     return digest
 
 
 def read_snapshot(
-    directory: Path, version: str, restore: Callable[[bytes], bytes] = bytes, name: str = SNAPSHOT_NAME
+    directory: Path,
+    version: str,
+    restore: Callable[[bytes], bytes] = bytes,
+    name: str = SNAPSHOT_NAME,
+    key: SigningKey | None = None,
 ) -> Snapshot | NoSnapshot:
     """Read the snapshot, or say why it cannot be used. Blocks.
 
@@ -87,6 +97,7 @@ def read_snapshot(
         version: The version that must have written it.
         restore: Puts back what was masked and is still needed.
         name: The file's name.
+        key: The key that one of later lines must be signed with; None takes any.
     """
     path = directory / name
     try:
@@ -96,7 +107,7 @@ def read_snapshot(
     except OSError as error:
         return _passed_over(path, f"cannot be read ({error.strerror})")
     try:
-        return _read(path, data, version, restore)
+        return _read(path, data, version, restore, key)
     except (ValueError, KeyError, TypeError) as error:
         return _passed_over(path, f"is damaged ({error!r})")
 
@@ -127,7 +138,9 @@ def discard_snapshot(directory: Path, disk: Disk = REAL_DISK) -> None:
     disk.unlink(directory / SNAPSHOT_NAME)
 
 
-def _read(path: Path, data: bytes, version: str, restore: Callable[[bytes], bytes]) -> Snapshot | NoSnapshot:
+def _read(
+    path: Path, data: bytes, version: str, restore: Callable[[bytes], bytes], key: SigningKey | None
+) -> Snapshot | NoSnapshot:
     seal = _SEAL.search(data)
     if seal is None:
         raise ValueError("cut short")
@@ -138,7 +151,15 @@ def _read(path: Path, data: bytes, version: str, restore: Callable[[bytes], byte
     facts = orjson.loads(head + b"}")
     if facts["version"] != version:
         return _passed_over(path, f"is of version {facts['version']!r}, this is {version!r}")
+    if key is not None and facts["n"] > key.since:
+        wanted = _mark(key.key, facts["n"], version, line_hash(body))
+        if not hmac.compare_digest(str(facts.get("mark", "")), wanted):
+            return _passed_over(path, "is not signed with the key of the journal")
     return Snapshot(facts["n"], _state(restore(body)), facts["hash"])
+
+
+def _mark(key: bytes, n: int, version: str, digest: str) -> str:
+    return blake2b(f"{n} {version} {digest}".encode(), digest_size=16, key=key).hexdigest()
 
 
 def _state(body: bytes) -> Any:

@@ -8,9 +8,10 @@ from pydantic import AfterValidator
 from supervisor.config.base import Section, _absolute, _plugin, _resolved
 from supervisor.config.model import Config
 from supervisor.config.programs import (
+    COMMAND_KEYS,
     PROGRAM_KEYS,
     TEXT_KEYS,
-    credential_program,
+    commands_of,
     program_files,
     program_values,
     with_files,
@@ -58,6 +59,18 @@ def test_each_key_that_is_called_after_programs_is_one_or_said_to_be_none() -> N
     assert {key for key in keys if any(word in key for word in words)} - set(PROGRAM_KEYS) == none
 
 
+def test_each_key_that_takes_a_command_is_one() -> None:
+    schema = Config.model_json_schema()
+    found = {
+        f"{section}.{name}"
+        for section, field in Config.model_fields.items()
+        if isinstance(kind := field.annotation, type) and issubclass(kind, Section)
+        for name, key in schema["$defs"][kind.__name__].get("properties", {}).items()
+        if "command:" in str(key.get("pattern", ""))
+    }
+    assert found == set(COMMAND_KEYS)
+
+
 def config(**about: object) -> Config:
     return Config.model_validate(about)
 
@@ -89,11 +102,11 @@ def test_files_are_those_of_hooks_plugins_set_up_and_the_program_that_prints_the
     copied = with_files(made, {"/p.py": "/copy/p.py", "/opt/ask": "/copy/a k", "/r.py": "/copy/r.py"})
     assert copied.plugins.detectors == ("/copy/p.py", "installed")
     assert copied.plugins.risk == "/copy/r.py"
-    assert credential_program(copied) == "/copy/a k"
+    assert commands_of(copied) == {"agent.credential": "/copy/a k"}
     assert copied.agent.credential.endswith("'a b'")
     assert with_files(made, {}) is made
 
 
 def test_a_credential_from_elsewhere_is_no_program() -> None:
     for wanted in ("", "environment", "file:/key", "command:pass show key", "command:/x 'unfinished"):
-        assert credential_program(config(agent={"credential": wanted})) == ""
+        assert commands_of(config(agent={"credential": wanted})) == {}

@@ -276,7 +276,7 @@ def test_a_step_of_the_state_table_reads_as_words() -> None:
 
 def test_no_event_has_a_field_that_the_line_needs_for_itself() -> None:
     for kind in get_args(AnyEvent):
-        assert not {"n", "p", "c", "first", "format"} & {field.name for field in dataclasses.fields(kind)}
+        assert not {"n", "m", "p", "c", "first", "format"} & {field.name for field in dataclasses.fields(kind)}
 
 
 def without_added(now: Any, recorded: Any) -> Any:

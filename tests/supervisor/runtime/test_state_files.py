@@ -165,6 +165,7 @@ def test_a_cut_that_ends_at_any_step_leaves_a_journal_that_says_the_same(tmp_pat
     for step in range(1, 40):
         places = places_in(tmp_path / f"step{step}")
         shutil.copytree(before.journal, places.journal)
+        shutil.copy(before.state / "signing.json", places.state)
         board, files = Board(world.make), StateFiles(places, segment_bytes=6_000)
         opened = files.open(board, PastAgents())
         places.snapshot.unlink(missing_ok=True)
@@ -225,6 +226,7 @@ def test_whatever_is_left_of_snapshot_and_archive_a_start_knows_what_the_whole_j
         old = places.snapshot.read_bytes() if places.snapshot.exists() and rng.random() < 0.5 else old
         alone = places_in(tmp_path / f"alone{start}")
         shutil.copytree(places.journal, alone.journal)
+        shutil.copy(places.state / "signing.json", alone.state)
         found, whole = known(places, world.make), known(alone, world.make)
         assert {**found, "problem": ""} == {**whole, "problem": ""}, how
 
@@ -241,6 +243,7 @@ def test_the_recorded_journal_with_every_kind_of_event_comes_to_the_same_with_an
     places.snapshot.unlink()
     alone = places_in(tmp_path / "alone")
     shutil.copytree(places.journal, alone.journal)
+    shutil.copy(places.state / "signing.json", alone.state)
     assert known(places, make) == known(alone, make)
 
 
@@ -276,6 +279,7 @@ def test_an_archive_of_another_journal_is_believed_of_nobody(tmp_path: Path) -> 
     later = [replace(event, at=event.at + 1) for event in other.journal]
     live_on(alone, other.make, [*later, *later[-1:] * len(one.journal)], set())
     shutil.copytree(alone.journal, places.journal)
+    shutil.copy(alone.state / "signing.json", places.state)
     places.snapshot.unlink()
     found = known(places, other.make)
     assert found["agents"] == known(alone, other.make)["agents"]

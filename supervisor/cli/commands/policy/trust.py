@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from supervisor.cli import common, terminal
 from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
 from supervisor.cli.settings_words import WORDS, summed
 from supervisor.cli.words import clean
+
+if TYPE_CHECKING:
+    from supervisor.runtime.journal.verification import CheckedRecord
 
 Shown = dict[str, Any]
 """The daemon's report on a repository's settings."""
@@ -21,8 +25,9 @@ Shown = dict[str, Any]
 @click.option("--accept", is_flag=True, help="Let what is listed count for agents that are started from now on.")
 @click.option("--revoke", is_flag=True, help="Let nothing of the repository's count any more.")
 @click.option("--programs", is_flag=True, help="Instead show the programs and code that the configuration has run.")
+@click.option("--record", is_flag=True, help="Instead check the whole journal, and show its last line and its key.")
 @common.json_option
-def trust(directory: Path, accept: bool, revoke: bool, programs: bool, as_json: bool) -> None:
+def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: bool, as_json: bool) -> None:
     """Show what the settings of the repository at DIRECTORY bring into the CLIs of agents, and whether it counts.
 
     The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without
@@ -32,11 +37,18 @@ def trust(directory: Path, accept: bool, revoke: bool, programs: bool, as_json: 
 
     With --programs it is about chaperon's own configuration: plugins, hooks and other keys that name programs. The
     first start trusts what is there; what changes later is run once a person says --accept.
+
+    With --record it is about the journal: each line is checked with the key that signs it, and the last one is shown
+    with its hash, by which a copy elsewhere can be compared. --accept believes the lines as they are, and signs those
+    to come with the present key; the daemon must be down for that.
     """
     if accept and revoke:
         raise click.UsageError("Say --accept or --revoke.")
-    if programs and revoke:
-        raise click.UsageError("Programs are taken out of the configuration; --revoke is for repositories.")
+    if (programs or record) and revoke:
+        raise click.UsageError("--revoke is for repositories; programs are taken out of the configuration.")
+    if record:
+        common.run(lambda: _check_record(accept=accept, as_json=as_json))
+        return
     where = str(directory.absolute())
 
     def look(daemon: Client) -> None:
@@ -68,6 +80,37 @@ def trust(directory: Path, accept: bool, revoke: bool, programs: bool, as_json: 
             do(daemon)
 
     common.run(work)
+
+
+def _check_record(*, accept: bool, as_json: bool) -> int:
+    import os
+
+    from supervisor.runtime.journal.lock import take_state_directory
+    from supervisor.runtime.journal.signing import Signing
+    from supervisor.runtime.journal.verification import verify
+
+    here = common.here()
+    source = common.configuration().config.audit.signing_key
+    signing = Signing(here.state, source, os.environ.get("CREDENTIALS_DIRECTORY", ""))
+    if accept:
+        with take_state_directory(here.state):
+            signing.accept(verify(here.journal, None).n)
+    found = verify(here.journal, signing.known())
+    if as_json:
+        terminal.echo_json(asdict(found))
+    else:
+        terminal.echo("\n".join(told_of_record(found)))
+    return 1 if found.problem else 0
+
+
+def told_of_record(found: "CheckedRecord") -> Iterator[str]:
+    """Yield what a check of the journal found, in sentences for a person."""
+    signed = f"signed with the key {found.key} from line {found.since + 1} on" if found.key else "not signed"
+    yield f"The journal has {found.n} lines that are as they were written, {signed}."
+    if found.n:
+        yield f"The last one has the hash {found.hash}."
+    if found.problem:
+        yield clean(found.problem, 1_000)
 
 
 def _by_ourselves(look: Callable[[Client], None]) -> None:

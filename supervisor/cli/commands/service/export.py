@@ -17,7 +17,7 @@ JOURNAL = ("n", "time", "agent", "kind", "facts")
 
 INCIDENTS = ("time", "severity", "agent", "type", "summary", "way_out", "issue", "report", "id", "seq")
 
-_SEALS = frozenset({"p", "c", "at", "mono"})
+_SEALS = frozenset({"m", "p", "c", "at", "mono"})
 """Fields of an event's line that only serve to check it, or that its columns have already."""
 
 

@@ -60,9 +60,13 @@ def test_cut_at_any_byte_it_has_exactly_the_whole_records_and_the_rest_is_set_as
         assert recover(tmp_path, FaultyDisk()).torn is None
 
 
-def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_or_costs_the_agent_of_its_line(
+    tmp_path: Path,
+) -> None:
     lines = write_journal(tmp_path, 2, 3)
     paths = sorted(tmp_path.glob("*.jsonl"))
+    first = 1
+    costs = 0
     for path in paths:
         whole = path.read_bytes()
         end = len(whole) - (len(lines[-1]) if path == paths[-1] else 0)
@@ -71,13 +75,33 @@ def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_and_changes
             damaged[place] ^= 1 << place % 8
             path.write_bytes(damaged)
             before = content(tmp_path)
-            with pytest.raises(JournalDamagedError) as caught:
-                recover(tmp_path, FaultyDisk())
-            assert caught.value.line == whole[:place].count(b"\n") + 1
-            assert str(caught.value.path) in str(caught.value)
-            assert caught.value.path == path
-            assert content(tmp_path) == before
+            line = whole[:place].count(b"\n") + 1
+            begin = whole[:place].rfind(b"\n") + 1
+            try:
+                found, error = recover(tmp_path, FaultyDisk()), None
+            except JournalDamagedError as raised:
+                found, error = None, raised
+            if error is not None:
+                assert error.line == line
+                assert str(error.path) in str(error)
+                assert error.path == path
+                assert content(tmp_path) == before
+                agent_ends = whole.find(b'","at":', begin)
+                assert line == 1 or place <= agent_ends or whole[place] == 10, "the line told its agent"
+            else:
+                assert found is not None
+                costs += 1
+                (damage,) = found.damage
+                assert (damage.first, damage.lines) == (first + line - 2, 1)
+                assert damage.kept[0].read_bytes() == damaged
+                now = lines_of(tmp_path)
+                assert [n for n, pair in enumerate(zip(lines, now, strict=True), 1) if pair[0] != pair[1]] == [
+                    damage.first
+                ]
+                damage.kept[0].unlink()
         path.write_bytes(whole)
+        first += whole.count(b"\n") - 1
+    assert costs > 100
 
 
 def test_a_flipped_bit_in_the_last_line_is_never_read_as_a_record(tmp_path: Path) -> None:

@@ -82,3 +82,24 @@ async def test_programs_of_the_configuration_are_listed_and_those_that_changed_a
     (said,) = base.events(TrustDecided)
     assert (said.repository, said.granted, [one.name for one in said.brings]) == ("", True, [str(hook)])
     assert (await chaperon("trust", "--programs", "--revoke")).exit_code == 2
+
+
+async def test_the_journal_is_checked_with_its_key_and_believed_anew_if_a_person_says_so(base: Base) -> None:
+    async with served(base):
+        beside = orjson.loads((await chaperon("trust", "--record", "--json")).stdout)
+        assert (beside["since"], beside["problem"]) == (0, "")
+        refused = await chaperon("trust", "--record", "--accept")
+        assert refused.exit_code != 0
+    checked = (await chaperon("trust", "--record")).stdout
+    assert f"signed with the key {beside['key']} from line 1 on" in checked
+    assert "The last one has the hash " in checked
+    note = base.places.state / "signing.json"
+    note.write_text(note.read_text().replace('"key":"', '"key":"00'))
+    broken = await chaperon("trust", "--record")
+    assert broken.exit_code != 0
+    assert "chaperon trust --record --accept" in broken.stderr
+    note.unlink()
+    accepted = await chaperon("trust", "--record", "--accept")
+    assert (accepted.exit_code, beside["key"] in accepted.stdout) == (0, False)
+    async with served(base):
+        assert orjson.loads((await chaperon("trust", "--record", "--json")).stdout)["problem"] == ""
