@@ -56,3 +56,7 @@ class FrameError(ChaperonError):
             f"The CLI's {kind!r} frame is malformed: {problem}. It was kept in the journal and passed over."
         )
         self.kind, self.problem, self.request_id = kind, problem, request_id
+
+
+class ReviewDeferredError(ChaperonError):
+    """A review took longer than the gate's loop may be held; it is to be made elsewhere."""

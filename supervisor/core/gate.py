@@ -7,7 +7,7 @@ answer would make the CLI run the tool, so there is none.
 from collections.abc import Mapping
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
-from monitors.contract.errors import ChaperonError
+from monitors.contract.errors import ReviewDeferredError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
 from supervisor.protocol import control
@@ -18,10 +18,6 @@ Request = HookCallback | CanUseTool
 REVIEWER_FAILED = "chaperon.reviewer-failed"
 MALFORMED_INPUT = "chaperon.malformed-input"
 LIMIT_USED_UP = "chaperon.limit-used-up"
-
-
-class ReviewDeferredError(ChaperonError):
-    """A review took longer than the gate's loop may be held; it is to be made elsewhere."""
 
 
 def action_of(request: Request, cwd: str, workspace: str) -> Action | None:

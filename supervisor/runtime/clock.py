@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import anyio
-
 from supervisor.protocol.kinds.stamp import EventStamp
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -19,6 +17,8 @@ LOOK_SECONDS = 0.02
 
 async def becomes(claim: Callable[[], bool], seconds: float) -> bool:
     """Look until a claim is true; return whether it was so within this time."""
+    import anyio  # which commands that only read a clock do without
+
     for _ in range(round(seconds / LOOK_SECONDS)):
         if claim():
             return True

@@ -16,6 +16,7 @@ from interventions.recovery.after_end import RecoveryAnswer
 from interventions.recovery.usage_limits import Offset
 from interventions.texts.restated import restated
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
+from monitors.contract.errors import ReviewDeferredError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
 from supervisor.core import gate, limits
@@ -222,7 +223,7 @@ class Decider:
             return None
         try:
             review = review or gate.review(self._reviewer, action, self.context(memory))
-        except gate.ReviewDeferredError:
+        except ReviewDeferredError:
             return ReviewDeferred(
                 agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action
             )

@@ -36,7 +36,7 @@ from types import FrameType
 from typing import Any
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
-from monitors.contract.errors import ChaperonError
+from monitors.contract.errors import ChaperonError, ReviewDeferredError
 from monitors.review import StepReviewer, make_reviewer
 from monitors.review.chain import Chain, NamedRisk
 from monitors.review.rules.definitions import Knowledge
@@ -44,7 +44,6 @@ from monitors.review.scene.lookups import FileLookups
 from monitors.review.settings import Profile
 from monitors.review.user_rules import OwnRule, OwnRules
 from supervisor.config.model import Config
-from supervisor.core.gate import ReviewDeferredError
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.review_settings import review_settings
 from supervisor.runtime.clock import Clock

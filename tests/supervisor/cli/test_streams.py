@@ -61,7 +61,7 @@ async def test_a_moment_to_begin_with_leaves_out_what_was_before(base: Base) -> 
         assert old not in await printed("tail", "--since", "1h")
         assert old in await printed("tail", "--since", "3h")
         assert "new" in (await chaperon("incidents", "--since", "1h")).output
-        assert (await chaperon("incidents", "--since", "2999-01-01")).output == ""
+        assert "lies ahead" in (await chaperon("incidents", "--since", "2999-01-01")).output
         assert "old" not in (await chaperon("incidents", "-n", "1")).output
 
 

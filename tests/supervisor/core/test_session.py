@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from monitors.contract.actions import Review
-from monitors.contract.errors import IllegalStepError
+from monitors.contract.errors import IllegalStepError, ReviewDeferredError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision
 from monitors.guarded import Guarded
-from supervisor.core.gate import ReviewDeferredError
 from supervisor.protocol import events
 from supervisor.protocol.commands import (
     CloseInput,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.actions import Action, Review, ReviewContext
+from monitors.contract.errors import ReviewDeferredError
 from monitors.contract.words import Decision
 from supervisor.config.model import Config
 from supervisor.core import gate
-from supervisor.core.gate import ReviewDeferredError
 from supervisor.runtime.assembly import reviewer as reviewing
 from supervisor.runtime.assembly.plugins import PluginError
 from supervisor.runtime.assembly.reviewer import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
