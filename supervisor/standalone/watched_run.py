@@ -79,13 +79,15 @@ def run_watched(wanted: WatchedRun) -> int:
 
     start_log("error")
     base = Path(tempfile.mkdtemp(prefix="chaperon-"))
-    places = StatePaths(base / "state", base / "run")
+    sockets = Path(tempfile.mkdtemp(prefix="chaperon-", dir="/tmp"))  # CI's own folder may be too long for a socket
+    places = StatePaths(base / "state", sockets / "run")
     try:
         code = anyio.run(_watched, wanted, places)
         run, journal = _read(places)
         return _told(run, journal, wanted, code)
     finally:
         shutil.rmtree(base, ignore_errors=True)
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 async def _watched(wanted: WatchedRun, places: StatePaths) -> int:

@@ -181,7 +181,9 @@ async def test_a_reviewer_that_fails_never_lets_a_call_run(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, reviewer: Any, says: str
 ) -> None:
     monkeypatch.setattr(
-        policy, "make_gate_reviewer", lambda _, clock: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0)
+        policy,
+        "make_gate_reviewer",
+        lambda _, clock, **_defers: WatchedReviewer(reviewer, clock, 0.2, longest_seconds=60.0),
     )
     stage.bash("touch made")
     stage.write(stage.repo / "written")

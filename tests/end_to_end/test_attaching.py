@@ -264,8 +264,8 @@ async def test_an_attached_agents_program_cannot_steer_by_either_socket(tmp_path
         "print(ask(hooks, 'POST', '/v1/hooks', b'no JSON', 'chaperon-request: x\\r\\n'))\n"
         "other = 'chaperon-request: x\\r\\nchaperon-process: 1 1\\r\\n'\n"
         "s = socket.socket(socket.AF_UNIX); s.connect(hooks)\n"
-        "s.sendall(f'POST /v1/hooks HTTP/1.1\\r\\nhost: x\\r\\n{other}content-length: 2\\r\\n\\r\\n{{}}'.encode())\n"
-        "print('as another:', b'may not speak for process 1 1' in s.recv(65536), flush=True)\n"
+        "s.sendall(f'POST /v1/hooks HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n{other}content-length: 2\\r\\n\\r\\n{{}}'.encode())\n"
+        "print('as another:', b'may not speak for process 1 1' in s.makefile('rb').read(), flush=True)\n"
         "if len(sys.argv) > 1: os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
     )
     command = f"{sys.executable} {attack} > answers.txt; setsid {sys.executable} {attack} >> answers.txt"

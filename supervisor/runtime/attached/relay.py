@@ -17,6 +17,7 @@ import select
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -58,6 +59,10 @@ STACK_BYTES = 512 * 1024
 
 UPKEEP_SECONDS = 2.0
 """Between two looks whether the settings are still there."""
+
+LEAVING_SECONDS = 0.05
+LEAVING_LOOKS = 200
+"""How often and how long a relay that is about to go is waited for: 10 s, five times its own look at the settings."""
 
 CLIS = frozenset({"claude", "node", "bun", "MainThread", "node-MainThread"})
 """Names of processes that are a CLI: its own, and those of what runs its script (measured, 2.1.329 and Node 20 to 24).
@@ -353,11 +358,15 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
     folder = Path(arguments[0])
     lock = os.open(folder / relay_settings.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     inherited = int(arguments[1]) if len(arguments) > 1 else None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return 0  # there is one
-    settings = relay_settings.read(folder)
+    for look in count():
+        settings = relay_settings.read(folder)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if settings is None or _listens(settings.port) or look >= LEAVING_LOOKS:
+                return 0  # there is one
+        time.sleep(LEAVING_SECONDS)  # one whose settings went, as by `detach`, and which has not noticed yet
     if settings is None:
         return 0
     threading.stack_size(STACK_BYTES)
@@ -374,6 +383,11 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
     os.pwrite(lock, str(os.getpid()).encode(), 0)
     relay.serve_forever(UPKEEP_SECONDS)
     return 0
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex((LOOPBACK, port)) == 0
 
 
 def _alone(folder: Path) -> bool:

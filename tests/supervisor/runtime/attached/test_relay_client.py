@@ -1,5 +1,9 @@
 """The care that the relay is there; tests/supervisor/runtime/attached/test_relay.py kills a real one."""
 
+import contextlib
+import os
+import signal
+import socket
 from pathlib import Path
 
 import anyio
@@ -24,3 +28,20 @@ def test_where_none_ever_was_there_is_no_process(tmp_path: Path) -> None:
 async def test_without_settings_none_is_kept(tmp_path: Path) -> None:
     with anyio.fail_after(10):
         await relay_client.keep(tmp_path, tmp_path / "s", pytest.fail)
+
+
+def test_one_that_is_about_to_go_is_waited_for_and_another_takes_its_place(tmp_path: Path) -> None:
+    pids = set()
+    try:
+        for _ in range(2):
+            settings = relay_settings.write(tmp_path, tmp_path / "s")
+            relay_client.start(tmp_path)
+            pids.add(relay_client.process_of(tmp_path))
+            with socket.socket() as connection:
+                connection.connect((relay_settings.LOOPBACK, settings.port))
+            relay_settings.remove(tmp_path)  # as `detach` does; the relay notices within two seconds
+        assert len(pids) == 2
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
