@@ -29,4 +29,5 @@ preflight       a trial of the whole configuration before anything is started
 service         the daemon as a whole
 serving         the sockets of a daemon, served: for people, for hooks, and for metrics
 state_files     the daemon's state, folded from its files at a start and kept in them while it runs
+waiting         waits for something that nothing tells of
 """

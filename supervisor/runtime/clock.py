@@ -1,7 +1,6 @@
 """The one place that reads the clocks."""
 
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -9,21 +8,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from supervisor.protocol.kinds.stamp import EventStamp
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-LOOK_SECONDS = 0.02
-"""Between two looks for something that takes some milliseconds as a rule."""
-
-
-async def becomes(claim: Callable[[], bool], seconds: float) -> bool:
-    """Look until a claim is true; return whether it was so within this time."""
-    import anyio  # which commands that only read a clock do without
-
-    for _ in range(round(seconds / LOOK_SECONDS)):
-        if claim():
-            return True
-        await anyio.sleep(LOOK_SECONDS)
-    return claim()
 
 
 class Clock:

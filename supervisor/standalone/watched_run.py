@@ -8,20 +8,25 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import anyio
 import orjson
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
+from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
+from supervisor.core.board import Board
+from supervisor.protocol.events import AnyEvent
+from supervisor.runtime.journal.reader import Cursor
+from supervisor.runtime.log import start_log
+from supervisor.runtime.processes.find_cli import CliNotStartedError
+from supervisor.runtime.service import Setup, run_daemon
 from supervisor.standalone.findings import RunFindings
-
-if TYPE_CHECKING:
-    from supervisor.config.model import Config
-    from supervisor.core.board import Board
-    from supervisor.protocol.events import AnyEvent
+from supervisor.standalone.junit import as_junit
+from supervisor.standalone.sarif import as_sarif
 
 ENDING_SECONDS = 10.0
 """How long the end of the CLI's agent is waited for, once the CLI has ended: it is noticed at once, and what is due
@@ -39,10 +44,6 @@ BY_SIGNAL = 128
 """A CLI that a signal ended: the exit code is this and the signal's number, as a shell has it."""
 
 
-class CliNotStartedError(ChaperonError):
-    """The system refused to start the CLI."""
-
-
 @dataclass(frozen=True, slots=True)
 class WatchedRun:
     """A run of the CLI, and how it is reported.
@@ -58,7 +59,7 @@ class WatchedRun:
 
     path: str
     make_arguments: Callable[[Path], Sequence[str]]
-    config: "Config"
+    config: Config
     tell: Callable[[str], None]
     report: Path | None
     fail_on: Severity | None
@@ -73,10 +74,6 @@ def run_watched(wanted: WatchedRun) -> int:
     """
     if wanted.report is not None:
         _make_folder(wanted.report)
-    import anyio
-
-    from supervisor.runtime.log import start_log
-
     start_log("error")
     base = Path(tempfile.mkdtemp(prefix="chaperon-"))
     sockets = Path(tempfile.mkdtemp(prefix="chaperon-", dir="/tmp"))  # CI's own folder may be too long for a socket
@@ -92,10 +89,6 @@ def run_watched(wanted: WatchedRun) -> int:
 
 async def _watched(wanted: WatchedRun, places: StatePaths) -> int:
     """Run the CLI with our input, output and terminal, and pass signals on; its exit code."""
-    import anyio
-
-    from supervisor.runtime.service import Setup, run_daemon
-
     async with (
         run_daemon(Setup(wanted.config, places, claims=False, last=True)) as daemon,
         anyio.create_task_group() as tasks,
@@ -105,10 +98,7 @@ async def _watched(wanted: WatchedRun, places: StatePaths) -> int:
         try:
             process = await anyio.open_process([wanted.path, *arguments], stdin=None, stdout=None, stderr=None)
         except OSError as error:
-            raise CliNotStartedError(
-                f"The Claude CLI {wanted.path!r} cannot be started: {error.strerror}; nothing was started.",
-                way_out="chaperon doctor names the one that agents would be started with.",
-            ) from error
+            raise CliNotStartedError(wanted.path, error) from error
         tasks.start_soon(_pass_on_signals, process)
         code = await process.wait()
         with anyio.move_on_after(ENDING_SECONDS):
@@ -119,8 +109,6 @@ async def _watched(wanted: WatchedRun, places: StatePaths) -> int:
 
 async def _pass_on_signals(process: Any) -> None:
     """Give the CLI the signals that we get. Those of a terminal's keys it has from the terminal itself."""
-    import anyio
-
     by_terminal = os.isatty(0)
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as came:
         async for number in came:
@@ -128,9 +116,7 @@ async def _pass_on_signals(process: Any) -> None:
                 process.send_signal(number)
 
 
-async def _ended(board: "Board", watchers: "list[Callable[[AnyEvent], None]]") -> None:
-    import anyio
-
+async def _ended(board: Board, watchers: list[Callable[[AnyEvent], None]]) -> None:
     happened = anyio.Event()
 
     def saw(_event: object) -> None:
@@ -144,8 +130,6 @@ async def _ended(board: "Board", watchers: "list[Callable[[AnyEvent], None]]") -
 
 def _read(places: StatePaths) -> tuple[RunFindings, bytes]:
     """Read the journal of the run that ended."""
-    from supervisor.runtime.journal.reader import Cursor
-
     run, cursor, lines = RunFindings(), Cursor(places.journal), bytearray()
     while taken := cursor.take():
         for line in taken:
@@ -182,8 +166,6 @@ def _by(counts: Counter[str], *without: str) -> str:
 
 
 def _write(folder: Path, run: RunFindings, journal: bytes, fail_on: Severity | None) -> None:
-    from supervisor.standalone.junit import as_junit
-    from supervisor.standalone.sarif import as_sarif
 
     try:
         (folder / "journal.jsonl").write_bytes(journal)

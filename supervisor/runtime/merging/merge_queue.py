@@ -33,7 +33,7 @@ from supervisor.protocol.merges import (
     MergePlan,
 )
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.clock import Clock, becomes
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.merging import target as targets
@@ -42,6 +42,7 @@ from supervisor.runtime.merging.scratch import make_scratch, remove_scratch
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.processes.contained import end_noted
 from supervisor.runtime.processes.user_program import ProgramError, Trusted, as_it_is, run_program
+from supervisor.runtime.waiting import becomes
 
 T = TypeVar("T")
 

@@ -38,6 +38,21 @@ MAX_OUTPUT = 4096
 INSTALL = f"Install it as its maker describes, or beside chaperon: {sys.executable} -m pip install claude-agent-sdk"
 
 
+class CliNotStartedError(ChaperonError):
+    """The system refused to start the CLI.
+
+    Args:
+        path: The CLI.
+        error: Its answer.
+    """
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(
+            f"The Claude CLI {path!r} cannot be started: {error.strerror}; nothing was started.",
+            way_out="chaperon doctor names the one that agents would be started with.",
+        )
+
+
 class CliError(ChaperonError):
     """There is no Claude CLI that could be used."""
 

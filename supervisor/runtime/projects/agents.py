@@ -15,7 +15,7 @@ from supervisor.protocol.commands import RestoreCheckpoint
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.projects import AgentMark, ProjectPhase, ProjectRollback
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.clock import becomes
+from supervisor.runtime.waiting import becomes
 
 STANDSTILL_SECONDS = 60.0
 """Longest time until all agents of a project are held. Freezing takes milliseconds; an agent that is being started,

@@ -39,7 +39,6 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.clock import becomes
 from supervisor.runtime.daemon.orders import drained
 from supervisor.runtime.daemon.submission import Claim, Submission, UnavailableError
 from supervisor.runtime.journal.errors import JournalError
@@ -48,6 +47,7 @@ from supervisor.runtime.tasks.agents import agent_start
 from supervisor.runtime.tasks.completion import Completion, FinishedRun, LostClaimError, NextStep, NothingToComplete
 from supervisor.runtime.tasks.earlier_attempts import ChangedFiles, last_attempt
 from supervisor.runtime.tasks.machine import machine_facts
+from supervisor.runtime.waiting import becomes
 
 LOOK_SECONDS = 2.0
 """Time between two looks at the queue while tasks are pending and nothing happens: gates of the machine open by

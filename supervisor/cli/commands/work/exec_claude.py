@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
 from supervisor.cli import common, terminal
 from supervisor.cli.commands.work.attach import hooks_socket, relay_use, way_of, way_option, when_away_options
@@ -22,10 +22,6 @@ NAME = "claude"
 
 SETTINGS = "--settings"
 """The CLI's option for more settings, as a file or as JSON; given twice, its last value alone counts."""
-
-
-class NotStartedError(ChaperonError):
-    """The system refused to start the CLI."""
 
 
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -80,10 +76,9 @@ def exec_claude(
         try:
             os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
         except OSError as error:
-            raise NotStartedError(
-                f"The Claude CLI {path!r} cannot be started: {error.strerror}; nothing was started.",
-                way_out="chaperon doctor names the one that agents would be started with.",
-            ) from error
+            from supervisor.runtime.processes.find_cli import CliNotStartedError
+
+            raise CliNotStartedError(path, error) from error
 
     common.run(work)
 
