@@ -8,10 +8,13 @@ tests.eval.fuzz --cases 1000000` is the long run; the tests run a few thousand c
 import argparse
 import os
 import random
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -201,24 +204,39 @@ def run_by_bash(each: Sequence[str], seconds: float = SECONDS) -> set[int]:
         box.mkdir()
         source.write_bytes(b"".join(one.encode() + b"\0" for one in each))
         sink.touch()
-        process = subprocess.Popen(
-            ["/bin/bash", "--norc", "--noprofile", "-c", DRIVER, "fuzz", str(source), str(sink)],
-            cwd=box,
-            env={"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        last, held = os.pipe()  # at its end once the driver and all that its scripts left in the background have ended
+        try:
+            process = subprocess.Popen(
+                ["/bin/bash", "--norc", "--noprofile", "-c", DRIVER, "fuzz", str(source), str(sink)],
+                cwd=box,
+                env={"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[held],
+                start_new_session=True,
+            )
+        finally:
+            os.close(held)
         try:
             process.wait(seconds)
+            select.select([last], [], [], ALONE_SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
             if len(each) > 1:
+                _end(process)
                 alone = (run_by_bash([one], ALONE_SECONDS) for one in each)
                 return {at for at, ran in enumerate(alone) if ran}
+        finally:
+            _end(process)
+            os.close(last)
         return {int(line) - 1 for line in sink.read_bytes().split() if line.isdigit()}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a driver and all that is left of its session."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 # ── the reviewer ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -211,6 +211,7 @@ async def test_scripts_of_a_repository_run_once_a_person_trusts_their_content_an
             return dict(answer.json())
 
         async def run(name: str) -> None:
+            """Run an agent to its end; its own hook may still be under way, the one after it is waited for."""
             await daemon.submit(base.submission(name=name), by="ann")
             await ended(daemon, name)
             await daemon.hooks._run("post-complete", {"REPOSITORY": str(base.repo), "AGENT": f"{name}-again"})
@@ -219,7 +220,8 @@ async def test_scripts_of_a_repository_run_once_a_person_trusts_their_content_an
         assert not said.exists()
         assert [thing["counts"] for thing in (await trusted())["hooks"]] == [True, True]
         await run("a2")
-        assert said.read_text().splitlines()[-1] == f"said a2-again {base.repo}"
+        await until(lambda: sorted(said.read_text().split()[1::3]) == ["a2", "a2-again"])
+        assert f"said a2-again {base.repo}\n" in said.read_text()
         (folder / "shared").write_text("say() { echo evil; }\n")
         await run("a3")
         assert "evil" not in said.read_text()
