@@ -17,7 +17,7 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
     ("tests/stages/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),
-    ("tests/supervisor/runtime/daemon/test_metrics.py", frozenset({
+    ("tests/supervisor/runtime/metrics/test_metrics.py", frozenset({
         "test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port",
     })),
     ("tests/end_to_end/test_patterns.py", frozenset({

@@ -16,14 +16,14 @@ from supervisor.core.decisions import adoption
 from supervisor.core.tasks.states import draw_tasks
 from supervisor.protocol import events
 from supervisor.runtime.api.app import make_api
-from supervisor.runtime.api.autopilot import autopilot_routes
-from supervisor.runtime.api.metrics import metrics_routes
-from supervisor.runtime.api.outcomes import outcome_routes
-from supervisor.runtime.api.projects import project_routes
-from supervisor.runtime.api.recovery import recovery_routes
-from supervisor.runtime.api.tasks import task_routes
+from supervisor.runtime.api.routes.autopilot import autopilot_routes
+from supervisor.runtime.api.routes.metrics import metrics_routes
+from supervisor.runtime.api.routes.outcomes import outcome_routes
+from supervisor.runtime.api.routes.projects import project_routes
+from supervisor.runtime.api.routes.recovery import recovery_routes
+from supervisor.runtime.api.routes.tasks import task_routes
 from supervisor.runtime.assembly import plugins
-from supervisor.runtime.daemon.metric_table import METRICS
+from supervisor.runtime.metrics.metric_table import METRICS
 from tests.sources import PACKAGES
 from tests.test_layers import LAYERS, PURE
 

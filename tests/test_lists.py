@@ -27,9 +27,10 @@ from monitors.review.verdict.rewrites import REWRITES
 from supervisor.cli.__main__ import COMMANDS, SAYS
 from supervisor.cli.commands.agents.view import _SHOWN
 from supervisor.cli.words import COLOURS
-from supervisor.config import knowledge, model, patterns
-from supervisor.config.base import Section
+from supervisor.config import model
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
+from supervisor.config.sections import knowledge, patterns
+from supervisor.config.sections.base import Section
 from supervisor.core import timers
 from supervisor.core.decisions.adoption import TABLE as TAKING_OVER
 from supervisor.core.limits import LIMITED

@@ -3,7 +3,7 @@
 Each bears its bounds, and is declared once, beside the code that reads it.
 
 A dataclass of settings gives such a type to each field that is a key of the configuration; a field with a plain type is
-none. `supervisor.config.embedded` makes the sections of the configuration from these dataclasses.
+none. `supervisor.config.sections.embedded` makes the sections of the configuration from these dataclasses.
 """
 
 import re

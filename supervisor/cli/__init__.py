@@ -8,8 +8,6 @@ common          shared parts of the commands
 following       streams of the daemon as commands read them
 incident_words  the full report of an incident for people
 many            controls that are given to one agent by name, to all, or to those of a repository
-project_checkpoints  checkpoints of whole projects, as commands ask for them and print them
-project_rollback  rollbacks of whole projects, as the command asks for them and prints them
 settings_words  settings of a repository, described for people
 signals         signals as something to be waited for beside a connection, by a command that ends in order
 streams         commands that follow

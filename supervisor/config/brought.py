@@ -17,7 +17,7 @@ import orjson
 
 from monitors.review.scene import agent_definitions
 from monitors.secret_patterns import masked, names_secret
-from supervisor.protocol.settings import RepositorySetting
+from supervisor.protocol.claude.settings import RepositorySetting
 
 HELPERS = (
     "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",

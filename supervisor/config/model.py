@@ -15,13 +15,22 @@ from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision
 from monitors.masking import checked_patterns
-from supervisor.config.base import AbsolutePath, Expression, FilePath, PluginName, PluginNames, Section, Texts, Without
-from supervisor.config.embedded import embeds, settings_from
-from supervisor.config.exporters import ExporterSettings
-from supervisor.config.interventions import Interventions
-from supervisor.config.knowledge import KnownLauncher, KnownProgram, KnownRule, Pieces
-from supervisor.config.patterns import PatternsSection, ProgressSection
-from supervisor.config.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.base import (
+    AbsolutePath,
+    Expression,
+    FilePath,
+    PluginName,
+    PluginNames,
+    Section,
+    Texts,
+    Without,
+)
+from supervisor.config.sections.embedded import embeds, settings_from
+from supervisor.config.sections.exporters import ExporterSettings
+from supervisor.config.sections.interventions import Interventions
+from supervisor.config.sections.knowledge import KnownLauncher, KnownProgram, KnownRule, Pieces
+from supervisor.config.sections.patterns import PatternsSection, ProgressSection
+from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.settings import DiscoverySettings, LimitSettings, MergeSettings, TaskSettings, VerifySettings
 

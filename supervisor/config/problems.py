@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from supervisor.config.base import Section
+from supervisor.config.sections.base import Section
 
 SECRET_NAMES = re.compile(
     r"key|token|secret|passw|passphrase|credential|cookie|auth|environment|headers", re.IGNORECASE

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic.fields import FieldInfo
 
-from supervisor.config.base import Section, Without
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
+from supervisor.config.sections.base import Section, Without
 
 TYPE_NAMES: Mapping[Any, str] = {
     bool: "true or false",

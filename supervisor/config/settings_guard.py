@@ -17,7 +17,7 @@ from monitors.secret_patterns import masked, names_secret
 from supervisor.config.brought import HARMLESS as ALWAYS_COUNT
 from supervisor.config.brought import HELPERS, Found
 from supervisor.config.environment import gate_arguments
-from supervisor.protocol.settings import RepositorySetting
+from supervisor.protocol.claude.settings import RepositorySetting
 
 GUARDED = (
     # Where the CLI sends its requests, what it signs them with, and its switches.

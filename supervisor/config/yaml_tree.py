@@ -5,8 +5,8 @@ nesting beyond that of any configuration. Anchors, aliases and `<<` work.
 
 Scalars are those of YAML 1.2's core schema: `on`, `off`, `yes`, `no`, dates and `12:30` are text. YAML 1.1 reads them
 as truth values, dates and numbers in base 60, so that a key `no` would be the key `false`. If a key of the
-configuration is true or false, `supervisor.config.base` still takes these words. Of YAML 1.1, `0600` (octal) and
-`1_000` are kept, and a number with an exponent needs its dot: `123e456` may be a commit.
+configuration is true or false, `supervisor.config.sections.base` still takes these words. Of YAML 1.1, `0600` (octal)
+and `1_000` are kept, and a number with an exponent needs its dot: `123e456` may be a commit.
 """
 
 import re

@@ -10,17 +10,17 @@ from functools import partial
 
 from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
-from supervisor.core.costs import TotalCosts
 from supervisor.core.fold.summary import Summary
-from supervisor.core.known_discoveries import Discoveries
-from supervisor.core.learning import Lessons
-from supervisor.core.merges import Merges
-from supervisor.core.past import KnownEnd, KnownPast
 from supervisor.core.projects.known import ProjectEvent, Projects
+from supervisor.core.registers.costs import TotalCosts
+from supervisor.core.registers.known_discoveries import Discoveries
+from supervisor.core.registers.learning import Lessons
+from supervisor.core.registers.merges import Merges
+from supervisor.core.registers.past import KnownEnd, KnownPast
+from supervisor.core.registers.standing import StandingOrders
+from supervisor.core.registers.trusts import Trusts
 from supervisor.core.session import Session
-from supervisor.core.standing import StandingOrders
 from supervisor.core.tasks.store import TaskEvent, TaskStore
-from supervisor.core.trusts import Trusts
 from supervisor.protocol import commands
 from supervisor.protocol.commands import Command
 from supervisor.protocol.events import (

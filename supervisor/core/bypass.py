@@ -14,8 +14,8 @@ from monitors.contract.issues import Issue
 from monitors.contract.observations import ToolReturned
 from monitors.contract.words import Decision, Severity
 from supervisor.core.gate import Request
+from supervisor.protocol.claude.messages import HookCallback
 from supervisor.protocol.events import ReviewMade
-from supervisor.protocol.messages import HookCallback
 
 TYPE = "gate_bypassed"
 """The issue's type; its key is the call's id."""

@@ -10,8 +10,8 @@ from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ReviewDeferredError
 from monitors.contract.issues import Issue
 from monitors.contract.words import Decision, Severity
-from supervisor.protocol import control
-from supervisor.protocol.messages import CanUseTool, HookCallback
+from supervisor.protocol.claude import control
+from supervisor.protocol.claude.messages import CanUseTool, HookCallback
 
 Request = HookCallback | CanUseTool
 

@@ -15,7 +15,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits
 from monitors.contract.words import Decision, Severity
 from supervisor.core.settings import LimitSettings
-from supervisor.protocol.prices import Spent
+from supervisor.protocol.claude.prices import Spent
 
 LIMIT_REACHED = "limit_reached"
 """The issue's type; its key is the limit's name."""

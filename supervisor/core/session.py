@@ -34,6 +34,7 @@ from supervisor.core.timers import (
     STANDSTILL,
     STOP_STEP,
 )
+from supervisor.protocol.claude.control import interrupt
 from supervisor.protocol.commands import (
     ApplyLimits,
     Capture,
@@ -53,7 +54,6 @@ from supervisor.protocol.commands import (
     Thaw,
     WriteEvent,
 )
-from supervisor.protocol.control import interrupt
 from supervisor.protocol.events import (
     AgentAttached,
     AgentLaunched,

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from monitors.contract.errors import ChaperonError
 from supervisor.panel import peers
 from supervisor.panel.link import PanelLink
-from supervisor.runtime.api.server import GOODBYE_SECONDS, Server
+from supervisor.runtime.api.serving.server import GOODBYE_SECONDS, Server
 from supervisor.runtime.shim.socket_owner import SocketAddress
 
 BACKLOG = 64

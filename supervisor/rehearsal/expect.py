@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from interventions.words import InterventionKind
 from monitors.contract.words import Decision, Severity
-from supervisor.config.base import Section
+from supervisor.config.sections.base import Section
 from supervisor.protocol.words import AgentState
 
 

@@ -13,9 +13,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from monitors.contract.bounds import Pause
 from monitors.contract.errors import NotFoundError, UsageError
-from supervisor.config.base import Section, truth_value
 from supervisor.config.model import Config, PermissionMode
 from supervisor.config.problems import explain, nearest
+from supervisor.config.sections.base import Section, truth_value
 from supervisor.config.yaml_tree import Document, YamlError, parse
 from supervisor.rehearsal import script as scripts
 from supervisor.rehearsal.expect import Expect, Texts, one_or_many

@@ -10,6 +10,7 @@ gateway/        the process that holds the credential of agents, and the daemon'
 incidents/      incidents on their way to people
 journal/        the record that nothing is lost from
 merging/        the way of an agent's branch into its target
+metrics/        the metrics of the daemon: their names, counters and text
 processes/      the daemon's access to an agent's processes
 projects/       checkpoints and rollbacks of whole projects
 protection/     records masked before they are written, and values kept in full until their owner has ended

@@ -25,7 +25,7 @@ from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 from supervisor.runtime.preflight import try_out
-from supervisor.runtime.processes.cgroups import CONTROLLERS, is_delegated, own_group
+from supervisor.runtime.processes.bounds.cgroups import CONTROLLERS, is_delegated, own_group
 from supervisor.runtime.processes.find_cli import MEASURED, find_cli
 from supervisor.runtime.sandbox.sandboxes import choose
 from supervisor.runtime.shim.credentials import stranger

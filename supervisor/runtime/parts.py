@@ -13,11 +13,11 @@ import anyio.to_thread
 
 from host.durable import REAL_DISK, Disk
 from monitors.contract.words import Severity
-from supervisor.config.embedded import settings_from
 from supervisor.config.environment import without_keys
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
+from supervisor.config.sections.embedded import settings_from
 from supervisor.core.board import Board
 from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol.export import Exporter
@@ -42,7 +42,7 @@ from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.messages import Refused
 from supervisor.runtime.journal.signing import Signing
-from supervisor.runtime.processes.cgroups import Containment, Uncontained
+from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.protection.protector import Protector
 from supervisor.runtime.services.budgets import account_facts

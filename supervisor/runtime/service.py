@@ -23,7 +23,7 @@ from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import prepare
 from supervisor.core.board import Board
-from supervisor.core.learning import Lessons
+from supervisor.core.registers.learning import Lessons
 from supervisor.protocol import events
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import TaskState

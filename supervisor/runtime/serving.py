@@ -35,7 +35,7 @@ from supervisor.runtime.tasks.redirecting import Redirecting
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from supervisor.runtime.api.turnstile import Turnstile
+    from supervisor.runtime.api.serving.turnstile import Turnstile
     from supervisor.runtime.attached.door import HookRoute
     from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.parts import Setup
@@ -58,12 +58,12 @@ async def serve(
     reader = await anyio.to_thread.run_sync(_make_reader, daemon, setup, in_force.policy)
     in_force.renewed = partial(_renew_reader, reader)
     daemon.incidents.on_growth = reader.incident
-    from supervisor.runtime.api.turnstile import Turnstile
+    from supervisor.runtime.api.serving.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher)
-    from supervisor.runtime.api.metrics import serve_metrics
-    from supervisor.runtime.api.server import serve
+    from supervisor.runtime.api.routes.metrics import serve_metrics
+    from supervisor.runtime.api.serving.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
 
     async with anyio.create_task_group() as tasks:
@@ -133,14 +133,14 @@ def _make_api(
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
-    from supervisor.runtime.api.autopilot import autopilot_routes
-    from supervisor.runtime.api.budgets import budget_routes
-    from supervisor.runtime.api.metrics import metrics_routes
-    from supervisor.runtime.api.outcomes import outcome_routes
-    from supervisor.runtime.api.projects import project_routes
-    from supervisor.runtime.api.recovery import recovery_routes
-    from supervisor.runtime.api.tasks import task_routes
-    from supervisor.runtime.api.trust import program_routes
+    from supervisor.runtime.api.routes.autopilot import autopilot_routes
+    from supervisor.runtime.api.routes.budgets import budget_routes
+    from supervisor.runtime.api.routes.metrics import metrics_routes
+    from supervisor.runtime.api.routes.outcomes import outcome_routes
+    from supervisor.runtime.api.routes.projects import project_routes
+    from supervisor.runtime.api.routes.recovery import recovery_routes
+    from supervisor.runtime.api.routes.tasks import task_routes
+    from supervisor.runtime.api.routes.trust import program_routes
     from supervisor.runtime.services import rollbacks
     from supervisor.runtime.services.autopilot import Autopilot
 

@@ -18,10 +18,9 @@ from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import StatePaths
 from supervisor.core.board import Board
-from supervisor.core.past import OF_ONE_SESSION, KnownEnd
+from supervisor.core.registers.past import OF_ONE_SESSION, KnownEnd
 from supervisor.protocol import events, records
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.summary_json import read_summary, written
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.log import IncidentLog
@@ -31,7 +30,6 @@ from supervisor.runtime.journal.cutting import base_for, cut
 from supervisor.runtime.journal.journal import Journal, JournalRecovery
 from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.journal.reader import list_segments
-from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES
 from supervisor.runtime.journal.signing import Signing, SigningKey
 from supervisor.runtime.journal.snapshots import (
     NoSnapshot,
@@ -41,7 +39,9 @@ from supervisor.runtime.journal.snapshots import (
     unless_ahead,
     write_snapshot,
 )
+from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES
 from supervisor.runtime.log import log
+from supervisor.runtime.metrics.metrics import Metrics
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 SNAPSHOT_VERSION = "7"

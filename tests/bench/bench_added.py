@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import orjson
 
-from supervisor.protocol.control import user_message
+from supervisor.protocol.claude.control import user_message
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.run import rehearse

@@ -18,9 +18,9 @@ from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.core.session import Session
 from supervisor.protocol import events
+from supervisor.protocol.claude.messages import decode
 from supervisor.protocol.commands import Capture, SendLine, WriteEvent
 from supervisor.protocol.lines import Line, LineSplitter
-from supervisor.protocol.messages import decode
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.review_settings import review_settings
 from supervisor.runtime.assembly.settings import controller_settings, session_settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from supervisor.runtime.processes import cgroups
+from supervisor.runtime.processes.bounds import cgroups
 from supervisor.runtime.processes.shim_client import CliOutput, Frozen, ShimClient, ShimEvent, ShimSpec, TreeKilled
 from tests.bench.figures import Figure
 

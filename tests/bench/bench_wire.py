@@ -7,8 +7,8 @@ from time import perf_counter, process_time
 
 import orjson
 
+from supervisor.protocol.claude.messages import parse
 from supervisor.protocol.lines import LineSplitter
-from supervisor.protocol.messages import parse
 from tests.bench.figures import Figure
 from tests.support import recorded, recorded_cases
 

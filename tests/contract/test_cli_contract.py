@@ -15,10 +15,10 @@ import orjson
 import pytest
 
 from monitors.review import tools
-from supervisor.protocol import control
-from supervisor.protocol.messages import parse_frame
-from supervisor.protocol.prices import Spent, price_of
-from supervisor.protocol.usage_limits import LimitNotice
+from supervisor.protocol.claude import control
+from supervisor.protocol.claude.messages import parse_frame
+from supervisor.protocol.claude.prices import Spent, price_of
+from supervisor.protocol.claude.usage_limits import LimitNotice
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results, what_the_model_was_told
 from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse

@@ -13,7 +13,7 @@ from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
-from supervisor.runtime.processes.cgroups import Uncontained
+from supervisor.runtime.processes.bounds.cgroups import Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 

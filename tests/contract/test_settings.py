@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from supervisor.config.environment import GATE_ARGUMENTS, gate_arguments
-from supervisor.protocol import control
+from supervisor.protocol.claude import control
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse

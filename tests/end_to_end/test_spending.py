@@ -10,7 +10,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
 from tests.stages.daemon import metrics_of
 from tests.stages.house import House, house
-from tests.supervisor.runtime.daemon.test_metrics import samples
+from tests.supervisor.runtime.metrics.test_metrics import samples
 
 pytestmark = pytest.mark.real_cli
 

@@ -4,8 +4,8 @@ import pytest
 
 from interventions.settings import InterventionSettings
 from interventions.words import InterventionKind
-from supervisor.config.interventions import Interventions
 from supervisor.config.model import Config
+from supervisor.config.sections.interventions import Interventions
 from supervisor.runtime.assembly.settings import controller_settings
 
 

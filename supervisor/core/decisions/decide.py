@@ -28,7 +28,8 @@ from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
 from supervisor.core.settings import LimitSettings
 from supervisor.core.states import take
-from supervisor.protocol import messages
+from supervisor.protocol.claude import messages
+from supervisor.protocol.claude.prices import Prices, Spent
 from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
@@ -51,7 +52,6 @@ from supervisor.protocol.events import (
     StateChanged,
     StopRequested,
 )
-from supervisor.protocol.prices import Prices, Spent
 from supervisor.protocol.words import AgentState
 
 NOT_CAPTURED = "chaperon.not-captured"

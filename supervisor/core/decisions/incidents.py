@@ -15,6 +15,8 @@ from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.pending_incidents import IncidentCause, ScriptChanged, SettingsChanged
 from supervisor.core.timers import STANDSTILL
+from supervisor.protocol.claude.messages import ControlResponse
+from supervisor.protocol.claude.retrying import Retrying
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -29,8 +31,6 @@ from supervisor.protocol.events import (
     TimerFired,
     TreeEnded,
 )
-from supervisor.protocol.messages import ControlResponse
-from supervisor.protocol.retrying import Retrying
 
 NO_LOGIN = "Please run /login"
 """The CLI's answer if it has no account (2.1.329)."""

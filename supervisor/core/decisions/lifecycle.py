@@ -5,6 +5,7 @@ from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
 from supervisor.core.states import Transition, legal
+from supervisor.protocol.claude.messages import ControlResponse
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -13,7 +14,6 @@ from supervisor.protocol.events import (
     ResumeRequested,
     StopRequested,
 )
-from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import AgentState, StopStep
 
 Due = tuple[Transition, str] | None

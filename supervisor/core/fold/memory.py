@@ -53,7 +53,10 @@ from supervisor.core.observing.frames import Unread, read
 from supervisor.core.observing.observer import Observer, erred, sampled
 from supervisor.core.observing.spending import NEAR, Questions, Spending
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
-from supervisor.protocol import control, messages
+from supervisor.protocol.claude import control, messages
+from supervisor.protocol.claude.prices import Prices
+from supervisor.protocol.claude.retrying import Retrying
+from supervisor.protocol.claude.usage_limits import LimitNotice
 from supervisor.protocol.events import (
     AgentAdopted,
     AgentAttached,
@@ -97,9 +100,6 @@ from supervisor.protocol.events import (
     TimerFired,
     TreeFrozen,
 )
-from supervisor.protocol.prices import Prices
-from supervisor.protocol.retrying import Retrying
-from supervisor.protocol.usage_limits import LimitNotice
 from supervisor.protocol.words import AgentState, StopStep
 
 USES = (UsageSeen, ToolCalled, ToolReturned, TurnEnded, ResourcesSampled)

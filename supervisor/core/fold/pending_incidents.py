@@ -9,6 +9,8 @@ from interventions.words import InterventionKind
 from monitors.guarded import DetectorFailure
 from supervisor.core.bypass import TYPE as GATE_BYPASSED
 from supervisor.core.bypass import Bypass
+from supervisor.protocol.claude.messages import ControlResponse
+from supervisor.protocol.claude.retrying import Retrying
 from supervisor.protocol.events import (
     AgentExited,
     AgentVanished,
@@ -25,8 +27,6 @@ from supervisor.protocol.events import (
     TimerFired,
     TreeEnded,
 )
-from supervisor.protocol.messages import ControlResponse
-from supervisor.protocol.retrying import Retrying
 
 MAX_CHANGED = 16
 """Most changed files that are reported. There are four of settings and a few scripts; their names come from outside."""

@@ -12,7 +12,8 @@ from monitors.contract.tasks import Task
 from monitors.contract.todo import TodoItem
 from monitors.patterns.model_judge import QuestionsAsked
 from supervisor.core.fold.conversation.history import CallUnderWay, subject_of
-from supervisor.protocol import messages
+from supervisor.protocol.claude import messages
+from supervisor.protocol.claude.prices import Spent
 from supervisor.protocol.events import (
     AftermathSeen,
     AgentAttached,
@@ -35,7 +36,6 @@ from supervisor.protocol.events import (
     TaskSubmitted,
     WorkspaceClosed,
 )
-from supervisor.protocol.prices import Spent
 from supervisor.protocol.words import AgentState
 
 LONGEST_WORDS = 500

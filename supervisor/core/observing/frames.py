@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from monitors.contract.errors import FrameError
-from supervisor.protocol import messages
+from supervisor.protocol.claude import messages
 from supervisor.protocol.events import LinePassedOver, LineReceived
 
 TOO_LARGE = "This call is too large to be reviewed, so it was not run. Do it in smaller steps."

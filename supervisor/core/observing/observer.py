@@ -25,9 +25,9 @@ from monitors.contract.observations import (
 )
 from monitors.contract.words import Decision
 from supervisor.core.observing.spending import START, ModelReply, Spending
+from supervisor.protocol.claude.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
+from supervisor.protocol.claude.prices import Prices
 from supervisor.protocol.events import ErrorLineReceived, ResourcesSeen
-from supervisor.protocol.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
-from supervisor.protocol.prices import Prices
 
 KEPT_OF_A_TEXT = 16 * 1024
 """Characters kept at each end of a tool's result. The CLI itself cuts Bash output at 30,000 characters, so most are

@@ -12,8 +12,8 @@ request too, those of subagents never, and each block costs three lines more and
 from collections import deque
 from dataclasses import dataclass
 
-from supervisor.protocol.messages import Assistant, TokenUsage
-from supervisor.protocol.prices import Price, Prices, Spent, price_of, told
+from supervisor.protocol.claude.messages import Assistant, TokenUsage
+from supervisor.protocol.claude.prices import Price, Prices, Spent, price_of, told
 
 CHARACTERS_A_TOKEN = 4
 """The usual ratio for English and code, for replies whose frame carries the count from before they were written."""

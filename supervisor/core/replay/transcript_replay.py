@@ -21,7 +21,7 @@ from monitors.guarded import Watchers
 from supervisor.core import gate
 from supervisor.core.observing.observer import Observer
 from supervisor.core.replay.transcripts import TranscriptLine, TranscriptReader
-from supervisor.protocol.messages import Assistant, HookCallback, User
+from supervisor.protocol.claude.messages import Assistant, HookCallback, User
 
 FILES = "links, and what stood on the disk"
 PLACES = "the home directory and chaperon's own paths"

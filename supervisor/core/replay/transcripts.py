@@ -19,7 +19,7 @@ from typing import Any
 from interventions.texts.fields import OPENING
 from monitors.contract.errors import FrameError
 from supervisor.core.replay.windows_paths import is_windows, posix, posix_frame
-from supervisor.protocol.messages import HookCallback, Json, Message, NotJson, Unknown, User, decode, parse_frame
+from supervisor.protocol.claude.messages import HookCallback, Json, Message, NotJson, Unknown, User, decode, parse_frame
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line that is decoded; twice what the live wire keeps, for a transcript line wraps a frame."""

@@ -7,7 +7,7 @@ directory for scratch becomes `/tmp`, so that they are known for what they are.
 import re
 from typing import Any
 
-from supervisor.protocol.messages import Json
+from supervisor.protocol.claude.messages import Json
 
 _WHOLE = re.compile(r"^([A-Za-z]):([\\/].*)", re.DOTALL)
 _WITHIN = re.compile(r"(?<![\w/\\])([A-Za-z]):((?:[\\/]+[^\\/\s\"'`|<>:*?;,()]*)+)")

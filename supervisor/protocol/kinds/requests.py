@@ -5,9 +5,9 @@ from typing import Literal
 
 from monitors.contract.learning import IssueOutcome
 from monitors.contract.tasks import Task
+from supervisor.protocol.claude.settings import RepositorySetting
 from supervisor.protocol.kinds.stamp import Event
 from supervisor.protocol.rollbacks import RollbackOptions
-from supervisor.protocol.settings import RepositorySetting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

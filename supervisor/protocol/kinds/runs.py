@@ -7,9 +7,9 @@ from typing import Any, Literal
 from interventions.aftermath import Aftermath
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Task
+from supervisor.protocol.claude.settings import RepositorySetting
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.kinds.stamp import Event
-from supervisor.protocol.settings import RepositorySetting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,26 +1,6 @@
-"""The routes of the socket, one subject a module.
+"""The API of the socket: its routes, and how requests to them are served.
 
-agent_rows   the list of all agents as JSON
-allowances   the routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it
-             back
-app          the socket's API
-autopilot    the routes by which a person leaves the agents alone for a while
-bodies       bounds of requests' bodies
-budgets      the route of budgets
-checkpoints  the routes of the socket's API that are about checkpoints
-directories  the worktree or the repository that a directory in a request means
-discoveries  the routes of facts that agents note for others
-gathering    the metrics of the daemon at one moment, gathered for their text
-json_edge    JSON at the API's edge
-merges       the routes of the socket's API that are about merges of agents' branches
-metrics      the metrics server
-orders       the routes by which a person controls many agents at once, and has no new tasks taken
-outcomes     the routes of the socket's API that are about outcomes of issues, and the learned state
-projects     the routes of the socket's API that are about checkpoints of whole projects
-recovery     the routes of the socket's API that are about ways back from an incident
-server       the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
-tasks        the routes of stored tasks
-together     shared work: one run for all callers that requested it before it began
-trust        the routes by which a person examines a repository's settings and lets them count
-turnstile    the rate of requests
+routes/   the routes, one subject a module
+serving/  how requests are served: connections, bounds, the rate, answers
+app       the socket's API
 """

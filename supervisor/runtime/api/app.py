@@ -19,16 +19,16 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor import __version__
 from supervisor.core.fold.summary import DAY, Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.agent_rows import AgentRows
-from supervisor.runtime.api.allowances import allowance_routes
-from supervisor.runtime.api.bodies import BoundedBodies
-from supervisor.runtime.api.checkpoints import checkpoint_routes
-from supervisor.runtime.api.discoveries import discovery_routes
-from supervisor.runtime.api.json_edge import ErrorResponse, speak_json
-from supervisor.runtime.api.merges import merge_routes
-from supervisor.runtime.api.orders import OrdersInForce, RequestId, in_force_now, order_routes
-from supervisor.runtime.api.trust import trust_routes
-from supervisor.runtime.api.turnstile import QuestionsInTurn, Turnstile
+from supervisor.runtime.api.routes.agent_rows import AgentRows
+from supervisor.runtime.api.routes.allowances import allowance_routes
+from supervisor.runtime.api.routes.checkpoints import checkpoint_routes
+from supervisor.runtime.api.routes.discoveries import discovery_routes
+from supervisor.runtime.api.routes.merges import merge_routes
+from supervisor.runtime.api.routes.orders import OrdersInForce, RequestId, in_force_now, order_routes
+from supervisor.runtime.api.routes.trust import trust_routes
+from supervisor.runtime.api.serving.bodies import BoundedBodies
+from supervisor.runtime.api.serving.json_edge import ErrorResponse, speak_json
+from supervisor.runtime.api.serving.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere

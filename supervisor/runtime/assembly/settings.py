@@ -18,18 +18,18 @@ from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
 from monitors.detectors import DetectorSettings
 from monitors.sensitivity import PatternSettings
-from supervisor.config.embedded import settings_from
 from supervisor.config.environment import agent_environment, without_keys
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home, data_home, home
+from supervisor.config.sections.embedded import settings_from
 from supervisor.config.yaml_tree import YamlError, parse
-from supervisor.core.costs import DayLimits
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.life.checkpoints import CaptureRules
+from supervisor.core.registers.costs import DayLimits
 from supervisor.core.settings import LimitSettings, MergeSettings, TaskSettings, VerifySettings
-from supervisor.protocol.prices import Price
+from supervisor.protocol.claude.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.gateway.credential import custom_headers, source_of

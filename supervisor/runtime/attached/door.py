@@ -19,7 +19,7 @@ import orjson
 from starlette.types import Message, Receive, Scope, Send
 
 from monitors.contract.errors import ChaperonError
-from supervisor.protocol.messages import decode
+from supervisor.protocol.claude.messages import decode
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.cli_process import CliProcess
 from supervisor.runtime.attached.hook import CONTEXT

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from supervisor.protocol.control import HOOK_TIMEOUT_SECONDS
+from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import relay_settings
 from supervisor.runtime.attached.hook import ALL_SECONDS, CALL_SECONDS, CONTEXT
 from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE, RelaySettings

@@ -3,10 +3,7 @@
 aftermath         the remains of a stopped agent
 daemon            the daemon: every event goes through it once, and all that people ask of agents
 deferred_reviews  reviews that take longer than the gate's loop may be held
-exposition        the metrics as text, with values from files
 hooks             the scripts for what happens, run beside all that the agents do, one after the other
-metric_table      the names of all metrics
-metrics           the daemon's counters, as Prometheus reads them
 orders            the consequences of people's standing orders for one agent, and for tasks that are being taken
 outcomes          waits for the outcome of a request, by the request's id
 project_work      checkpoints and rollbacks of whole projects, as the daemon has them

@@ -47,7 +47,6 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
 from supervisor.runtime.daemon.hooks import HookRunner, VetoError
-from supervisor.runtime.daemon.metrics import Metrics
 from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.project_work import ProjectWork
@@ -62,6 +61,7 @@ from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
 from supervisor.runtime.merging.verification import Verifier
+from supervisor.runtime.metrics.metrics import Metrics
 from supervisor.runtime.processes.earlier_life import let_go
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_launch

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from supervisor.core.standing import StandingOrders
+from supervisor.core.registers.standing import StandingOrders
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp, OrderGiven
 from supervisor.runtime.daemon.submission import UnavailableError

@@ -21,6 +21,7 @@ from monitors.contract.wording import size
 from monitors.contract.words import Severity
 from supervisor.core.timers import RETRY
 from supervisor.protocol import events
+from supervisor.protocol.claude.messages import decode, request_id_of
 from supervisor.protocol.commands import (
     ApplyLimits,
     Capture,
@@ -45,7 +46,6 @@ from supervisor.protocol.commands import (
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
-from supervisor.protocol.messages import decode, request_id_of
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.timers import Timers
 from supervisor.runtime.incidents.feed import IncidentFeed
@@ -53,13 +53,13 @@ from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.processes.agent_link import AgentLink
-from supervisor.runtime.processes.cgroups import Ceiling
+from supervisor.runtime.processes.bounds.cgroups import Ceiling
+from supervisor.runtime.processes.bounds.limits import Enforcer
 from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
 from supervisor.runtime.processes.hand_stop import noted_stop
 from supervisor.runtime.processes.identity import read_identity
 from supervisor.runtime.processes.launcher import Brings
 from supervisor.runtime.processes.leftovers import Cleared, end_by_hand, survivors
-from supervisor.runtime.processes.limits import Enforcer
 from supervisor.runtime.shim import wire
 
 FREEZE_ID = "session"

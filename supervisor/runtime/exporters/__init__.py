@@ -9,8 +9,8 @@ syslog    records to syslog
 from collections.abc import Callable, Iterator, Mapping
 
 from monitors.contract.errors import UsageError
-from supervisor.config.exporters import ExporterSettings
 from supervisor.config.model import Config
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import Exporter
 from supervisor.runtime.assembly.plugins import EXPORTERS, load
 from supervisor.runtime.exporters.http import HttpExporter

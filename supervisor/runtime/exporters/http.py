@@ -7,7 +7,7 @@ from http.client import HTTPException
 from typing import IO
 from urllib.error import HTTPError
 
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 
 REFUSALS = frozenset({400, 413, 422})

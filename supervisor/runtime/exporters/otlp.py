@@ -6,7 +6,7 @@ from typing import Any
 
 from monitors.contract.words import Severity
 from supervisor import __version__
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.exporters.http import Sender
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from monitors.contract import anyjson
 from monitors.contract.words import Severity
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord
 
 LOCAL0 = 16

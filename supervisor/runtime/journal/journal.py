@@ -34,10 +34,10 @@ from supervisor.runtime.journal.errors import (
 )
 from supervisor.runtime.journal.reader import Cursor, StoredLine, read_again, read_records
 from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recover
-from supervisor.runtime.journal.segment_writer import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.journal.signing import SigningKey
-from supervisor.runtime.journal.waiters import Wakeups
-from supervisor.runtime.journal.writer import JournalState, JournalWriter, StopWriting
+from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES, SegmentFile
+from supervisor.runtime.journal.writing.waiters import Wakeups
+from supervisor.runtime.journal.writing.writer import JournalState, JournalWriter, StopWriting
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 __all__ = [

@@ -18,7 +18,7 @@ NONCE_VARIABLE = "CHAPERON_AGENT_NONCE"
 """In the environment of every process of an agent, unless it cleared it."""
 
 OWN_GROUP = re.compile(r"/(?:[^/\0]+/)*chaperon-[\w-]+/agents/([^/.\0]+)")
-"""A control group that `supervisor.runtime.processes.cgroups` made: processes in one that a file names are ended."""
+"""A group that `supervisor.runtime.processes.bounds.cgroups` made. Processes in one that a file names are ended."""
 
 MOST_BYTES = 65_536
 """The longest file that is read: half a kilobyte is usual."""

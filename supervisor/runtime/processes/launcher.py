@@ -17,7 +17,7 @@ from supervisor.runtime.gateway.account import account_of
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.credential import shielded
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
-from supervisor.runtime.processes.cgroups import (
+from supervisor.runtime.processes.bounds.cgroups import (
     Ceiling,
     Containment,
     Uncontained,

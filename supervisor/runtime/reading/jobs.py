@@ -96,7 +96,7 @@ class MetricsText:
     """The metrics, as Prometheus reads them."""
 
     counted: bytes
-    """The daemon's state; see `supervisor.runtime.daemon.metrics.Counted`."""
+    """The daemon's state; see `supervisor.runtime.metrics.metrics.Counted`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from anyio.abc import TaskGroup
 
 from monitors.contract import anyjson
 from monitors.contract.actions import Action, Review, ReviewContext
-from supervisor.runtime.daemon.exposition import CONTENT_TYPE, exposition
 from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at
+from supervisor.runtime.metrics.exposition import CONTENT_TYPE, exposition
 from supervisor.runtime.reading.answers import GoneError, ResponseStream
 from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines

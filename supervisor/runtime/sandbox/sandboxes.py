@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
-from supervisor.config.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
 from supervisor.runtime.gateway.messages import SOCKET
 from supervisor.runtime.sandbox import bubblewrap, entry, landlock, layout, machine, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls

@@ -18,7 +18,7 @@ from checkpoints.workspace.repository import project_of
 from monitors.contract.errors import UsageError
 from monitors.contract.wording import dollars
 from monitors.contract.words import Severity
-from supervisor.core.standing import AUTOPILOT_PAUSE
+from supervisor.core.registers.standing import AUTOPILOT_PAUSE
 from supervisor.protocol.events import AutopilotBegan, AutopilotEnded
 from supervisor.protocol.kinds.orders import OrderGiven
 from supervisor.runtime.log import log

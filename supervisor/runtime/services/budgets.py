@@ -6,8 +6,8 @@ from typing import Protocol
 import anyio
 
 from monitors.contract.words import Severity
-from supervisor.core.costs import DayBudget, DayLimits
 from supervisor.core.fold.summary import DAY
+from supervisor.core.registers.costs import DayBudget, DayLimits
 from supervisor.core.tasks.queue import AccountFacts
 from supervisor.protocol.kinds.orders import OrderControl, OrderGiven
 from supervisor.runtime.daemon.usage_turns import UsageTurns, utc

@@ -17,8 +17,8 @@ from supervisor.protocol.events import AnyEvent, ResourcesSeen
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import log
-from supervisor.runtime.processes.cgroups import group_in
-from supervisor.runtime.processes.resources import Figures, Sampler
+from supervisor.runtime.processes.bounds.cgroups import group_in
+from supervisor.runtime.processes.bounds.resources import Figures, Sampler
 
 EVERY_SECONDS = 5.0
 """Time between two passes. Memory that doubles every 5 s reaches 4 GiB from 256 MiB in 20 s, so a spiral is seen

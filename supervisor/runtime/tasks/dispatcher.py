@@ -21,8 +21,8 @@ from monitors.contract.errors import ChaperonError, NotFoundError
 from monitors.contract.words import Severity
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
+from supervisor.core.registers.standing import AUTOPILOT_PAUSE
 from supervisor.core.settings import TaskSettings
-from supervisor.core.standing import AUTOPILOT_PAUSE
 from supervisor.core.tasks.breaker import all_crash, crashed
 from supervisor.core.tasks.queue import NOT_LOOKED_AT, AccountFacts, LocalQueue, MachineFacts, TaskQueue
 from supervisor.core.tasks.records import StoredTask

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from supervisor.cli.settings_words import WORDS, summed
-from supervisor.protocol.settings import BroughtKind
+from supervisor.protocol.claude.settings import BroughtKind
 
 
 def test_every_kind_has_words() -> None:

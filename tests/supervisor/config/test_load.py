@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitors.contract.words import Decision
-from supervisor.config.base import Section
 from supervisor.config.load import MAX_BYTES, ConfigError, ConfigProblem, load, variable_path
 from supervisor.config.model import Config
 from supervisor.config.problems import keys, section_in
+from supervisor.config.sections.base import Section
 from supervisor.config.yaml_tree import parse
 from supervisor.rehearsal.scenario import Scenario
 

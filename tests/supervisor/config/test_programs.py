@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 from pydantic import AfterValidator
 
-from supervisor.config.base import Section, _absolute, _plugin, _resolved
 from supervisor.config.model import Config
 from supervisor.config.programs import (
     COMMAND_KEYS,
@@ -17,6 +16,7 @@ from supervisor.config.programs import (
     with_files,
     with_values,
 )
+from supervisor.config.sections.base import Section, _absolute, _plugin, _resolved
 
 
 def keys_with_paths(section: type[Section], path: str = "") -> Iterator[str]:

@@ -2,7 +2,7 @@ import pytest
 
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.core.board import Board
-from supervisor.core.past import KnownEnd
+from supervisor.core.registers.past import KnownEnd
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command

@@ -4,7 +4,7 @@ import pytest
 
 from monitors.contract.errors import NotFoundError
 from supervisor.core.discoveries import LONGEST, briefing, read_discoveries
-from supervisor.core.known_discoveries import MOST_OF_A_PROJECT, Discoveries
+from supervisor.core.registers.known_discoveries import MOST_OF_A_PROJECT, Discoveries
 from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol.events import DiscoveryForgotten, DiscoveryNoted
 from supervisor.protocol.words import DiscoveryScope

@@ -12,8 +12,8 @@ from supervisor.core import gate
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.core.session import Session
 from supervisor.protocol import events
+from supervisor.protocol.claude.messages import CanUseTool, HookCallback, parse_frame
 from supervisor.protocol.commands import SendLine
-from supervisor.protocol.messages import CanUseTool, HookCallback, parse_frame
 from tests.stages.session import ALLOW, Play, Rules, verdict
 
 TOUCH = SideEffect("file_write", Severity.LOW, True, "writes a")

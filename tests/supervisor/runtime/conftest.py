@@ -13,7 +13,7 @@ from typing import TypeVar
 import anyio
 import pytest
 
-from supervisor.runtime.processes import cgroups
+from supervisor.runtime.processes.bounds import cgroups
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import end_leftovers
 from supervisor.runtime.processes.shim_client import CliOutput, Exited, ExitRecord, ShimClient, ShimEvent, ShimSpec

@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from supervisor.runtime.api.server import serve
+from supervisor.runtime.api.serving.server import serve
 from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen
 

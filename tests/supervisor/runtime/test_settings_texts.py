@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import UsageError
-from supervisor.config.interventions import Interventions, SoftCorrectionSection
 from supervisor.config.model import Config, Plugins
-from supervisor.config.patterns import CustomPatternSection, PatternsSection
+from supervisor.config.sections.interventions import Interventions, SoftCorrectionSection
+from supervisor.config.sections.patterns import CustomPatternSection, PatternsSection
 from supervisor.runtime.assembly.settings import controller_settings
 
 

@@ -18,7 +18,7 @@ from host.durable import Disk, RealDisk
 from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import StatePaths
 from supervisor.core.board import Board
-from supervisor.core.past import OF_ONE_SESSION
+from supervisor.core.registers.past import OF_ONE_SESSION
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.runtime.daemon.summary_json import written

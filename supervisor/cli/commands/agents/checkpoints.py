@@ -8,7 +8,8 @@ import click
 
 from monitors.contract.errors import UsageError
 from monitors.contract.wording import counted, duration, size
-from supervisor.cli import common, project_checkpoints, terminal
+from supervisor.cli import common, terminal
+from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, local, when
 from supervisor.runtime.clock import Clock

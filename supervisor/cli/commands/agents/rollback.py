@@ -8,8 +8,9 @@ import click
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
-from supervisor.cli import common, project_rollback, terminal
+from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
+from supervisor.cli.commands.agents import project_rollback
 from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
 from supervisor.cli.words import clean
 

@@ -18,7 +18,7 @@ from monitors.contract.error_lines import read_error_line
 from monitors.contract.wording import counted, dollars, duration
 from supervisor.cli.settings_words import summed
 from supervisor.cli.words import COLOURS, WIDTH, clean, local, what
-from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.claude.retrying import Retrying
 
 Record = Mapping[str, Any]
 

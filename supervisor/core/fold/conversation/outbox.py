@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from interventions.decisions import LimitsInForce
-from supervisor.protocol import control
+from supervisor.protocol.claude import control
 from supervisor.protocol.commands import SendLine
 
 

@@ -1,6 +1,6 @@
 """The turns of the model: messages that it has not taken up, work in the background, the turn that ended."""
 
-from supervisor.protocol import messages
+from supervisor.protocol.claude import messages
 from supervisor.protocol.words import AgentState
 
 AGENT_WORK = frozenset({"local_agent", "local_workflow"})

@@ -19,7 +19,7 @@ from monitors.review.tools import in_background
 from monitors.signals.test_runs import tally
 from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.observing.read_only import only_reads
-from supervisor.protocol import messages
+from supervisor.protocol.claude import messages
 from supervisor.protocol.events import (
     AgentLaunched,
     AnyEvent,

@@ -1,6 +1,6 @@
 """Whether the API answers an agent: a fold over the CLI's own retries."""
 
-from supervisor.protocol.retrying import Retrying
+from supervisor.protocol.claude.retrying import Retrying
 
 OUTAGE_RETRIES = 5
 """The retry from which a person is notified. The four before it take eight seconds, in which most disturbances pass.

@@ -2,8 +2,8 @@
 
 from interventions.decisions import EndCause
 from supervisor.core.timers import RETRY
+from supervisor.protocol.claude.usage_limits import LimitNotice
 from supervisor.protocol.events import AgentLaunched, AnyEvent, RecoveryChosen, StateChanged, TimerFired
-from supervisor.protocol.usage_limits import LimitNotice
 from supervisor.protocol.words import AgentState
 
 

@@ -2,6 +2,7 @@
 
 from interventions.words import InterventionKind
 from supervisor.core.timers import STOP_STEP
+from supervisor.protocol.claude.messages import ControlResponse
 from supervisor.protocol.events import (
     AnyEvent,
     InterventionChosen,
@@ -10,7 +11,6 @@ from supervisor.protocol.events import (
     TimerFired,
     TreeFrozen,
 )
-from supervisor.protocol.messages import ControlResponse
 from supervisor.protocol.words import StopStep
 
 

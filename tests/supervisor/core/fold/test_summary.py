@@ -6,8 +6,8 @@ from monitors.contract.words import Decision
 from supervisor.core.fold.conversation.history import CallUnderWay
 from supervisor.core.fold.summary import LONGEST_WORDS, Summary
 from supervisor.protocol import events
-from supervisor.protocol.messages import Assistant, Result, parse_frame
-from supervisor.protocol.prices import Spent
+from supervisor.protocol.claude.messages import Assistant, Result, parse_frame
+from supervisor.protocol.claude.prices import Spent
 from supervisor.protocol.words import AgentState
 from tests.stages.session import ALLOW, Play, verdict
 

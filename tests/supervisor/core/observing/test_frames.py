@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from supervisor.core.observing.frames import TOO_LARGE, Unread, read
-from supervisor.protocol import events, messages
+from supervisor.protocol import events
+from supervisor.protocol.claude import messages
 
 STAMP: dict[str, Any] = {"agent": "a1", "at": 0.0, "mono": 0.0}
 

@@ -14,7 +14,7 @@ from monitors.contract.observations import (
 )
 from monitors.contract.words import Decision, Severity
 from supervisor.core.observing.observer import KEPT_OF_A_TEXT, MAX_CALLS, Observer
-from supervisor.protocol.messages import parse
+from supervisor.protocol.claude.messages import parse
 
 ALLOW = Review(Decision.ALLOW, 0.1, 0.9, Severity.LOW, "")
 

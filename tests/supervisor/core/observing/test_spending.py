@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from supervisor.core.observing.spending import ANSWER_SECONDS, ASK_SECONDS, MOST_UNCOUNTED, START, Questions, Spending
-from supervisor.protocol.messages import Assistant, TokenUsage
-from supervisor.protocol.prices import Price, Spent
+from supervisor.protocol.claude.messages import Assistant, TokenUsage
+from supervisor.protocol.claude.prices import Price, Spent
 
 MODEL = "claude-sonnet-4-6"
 

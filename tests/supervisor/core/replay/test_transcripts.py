@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from supervisor.core.replay.transcripts import TranscriptLine, TranscriptReader, seconds
-from supervisor.protocol.messages import Assistant, User
+from supervisor.protocol.claude.messages import Assistant, User
 
 COMMON = {"sessionId": "s1", "uuid": "u", "cwd": "/w", "version": "2.1.39", "timestamp": "2026-02-11T17:15:22.500Z"}
 

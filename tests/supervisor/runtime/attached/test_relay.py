@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from supervisor.protocol.control import HOOK_TIMEOUT_SECONDS
+from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.attached.hook import ALL_SECONDS
 from supervisor.runtime.attached.relay_client import RelayError

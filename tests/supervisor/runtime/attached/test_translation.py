@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from supervisor.protocol import control, messages
+from supervisor.protocol.claude import control, messages
 from supervisor.runtime.attached import translation
 
 CALL = {

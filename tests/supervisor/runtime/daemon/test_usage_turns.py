@@ -1,8 +1,8 @@
 """Agents that waited for a usage limit go on one after the other, by priority."""
 
 from supervisor.core.board import Board
+from supervisor.protocol.claude.prices import Spent
 from supervisor.protocol.kinds.tasks import TasksAdded
-from supervisor.protocol.prices import Spent
 from supervisor.protocol.tasks import TaskSpec
 from supervisor.runtime.daemon.usage_turns import TRY_SECONDS, UsageTurns
 from tests.stages.session import Play

@@ -23,11 +23,11 @@ from monitors.contract.words import Severity
 from supervisor.protocol import events
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.exporters import delivery
 from supervisor.runtime.exporters.delivery import Exporting, ExportPosition, Positions, export_record
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import list_segments
+from supervisor.runtime.metrics.exposition import text
 from tests.faults import FaultyDisk
 from tests.stages.daemon import Base, ended, served, until
 from tests.supervisor.runtime.exporters.collector import Collector, collecting
@@ -375,7 +375,7 @@ async def test_an_exporter_of_a_plugin_is_fed_as_well(base: Base) -> None:
 SENDS = """
 import sys, anyio
 from pathlib import Path
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.exporters import HttpExporter, delivery
 from supervisor.runtime.journal.journal import Journal

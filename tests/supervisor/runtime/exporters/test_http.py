@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitors.contract import anyjson
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import ExportRecord, RefusedRecordsError
 from supervisor.runtime.exporters.http import HttpExporter
 from supervisor.testing.exporters import check_exporter, some_records

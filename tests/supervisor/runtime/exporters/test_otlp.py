@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitors.contract.words import Severity
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.protocol.export import RefusedRecordsError
 from supervisor.runtime.exporters.otlp import OtlpExporter, export_request
 from supervisor.testing.exporters import check_exporter, some_records

@@ -13,7 +13,7 @@ import pytest
 
 from monitors.contract import anyjson
 from monitors.contract.words import Severity
-from supervisor.config.exporters import ExporterSettings
+from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.runtime.exporters.syslog import MOST_BYTES, SyslogExporter
 from supervisor.testing.exporters import check_exporter, some_records
 

@@ -16,7 +16,6 @@ from interventions.decisions import Incident
 from monitors.contract.words import Severity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime import parts
-from supervisor.runtime.daemon.exposition import text
 from supervisor.runtime.incidents import notifications
 from supervisor.runtime.incidents.delivered import NAME
 from supervisor.runtime.incidents.notifications import (
@@ -36,6 +35,7 @@ from supervisor.runtime.incidents.notifications import (
     is_urgent,
     title_of,
 )
+from supervisor.runtime.metrics.exposition import text
 from tests.stages.daemon import Base, served, until
 from tests.stages.house import bash, house
 

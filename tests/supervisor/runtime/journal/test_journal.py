@@ -14,7 +14,6 @@ import pytest
 
 from host.durable import Disk
 from supervisor.protocol.events import LineReceived, TimerFired
-from supervisor.runtime.journal import writer
 from supervisor.runtime.journal.journal import (
     Journal,
     JournalClosedError,
@@ -25,6 +24,7 @@ from supervisor.runtime.journal.journal import (
     JournalUnwrittenError,
 )
 from supervisor.runtime.journal.reader import list_segments, read_records
+from supervisor.runtime.journal.writing import writer
 from tests.faults import FaultyDisk, Mode, every_fault
 
 SMALL = 700

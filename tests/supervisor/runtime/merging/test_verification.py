@@ -13,7 +13,7 @@ from monitors.contract.tasks import Limits
 from supervisor.config.model import Agent
 from supervisor.protocol.merges import CheckOutcome, CheckResult
 from supervisor.runtime.merging.verification import OUTPUT_BYTES, Check, Verifier
-from supervisor.runtime.processes.cgroups import Containment, Uncontained
+from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.contained import end_noted
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.stages.daemon import Base, served, until

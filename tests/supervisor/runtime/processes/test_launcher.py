@@ -14,7 +14,7 @@ from supervisor.config.environment import GATE_ARGUMENTS
 from supervisor.config.model import Agent
 from supervisor.protocol.commands import Launch
 from supervisor.runtime.processes import shim_client
-from supervisor.runtime.processes.cgroups import Containment, Uncontained
+from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import WIRE, ProcessLauncher, arguments
 from supervisor.runtime.shim import process_tree
 from tests.stages.daemon import Base

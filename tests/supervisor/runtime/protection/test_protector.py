@@ -83,7 +83,7 @@ def test_values_are_on_the_disk_before_the_line_that_has_their_mark(tmp_path: Pa
 async def test_a_full_disk_under_the_sealed_values_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("supervisor.runtime.journal.writer.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("supervisor.runtime.journal.writing.writer.RETRY_SECONDS", 0.01)
     disk = FaultyDisk()
     protector = await anyio.to_thread.run_sync(lambda: made(tmp_path, disk=disk))
     journal, _ = await anyio.to_thread.run_sync(

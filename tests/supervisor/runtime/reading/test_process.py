@@ -15,8 +15,8 @@ import pytest
 from monitors.contract.actions import Action, ReviewContext
 from supervisor.config.model import Config
 from supervisor.protocol.events import TimerFired
-from supervisor.runtime.daemon.metrics import Counted, Metrics
 from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.metrics.metrics import Counted, Metrics
 from supervisor.runtime.reading.jobs import (
     FINISHED,
     Checkpoints,

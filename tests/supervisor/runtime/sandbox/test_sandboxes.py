@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.config.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
 from supervisor.runtime.sandbox.entry import abi
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxError, Sandboxes, choose
 from tests.stages.walled import needs

@@ -2,8 +2,8 @@
 
 import pytest
 
-from supervisor.core.costs import AccountSpending, DayLimits
 from supervisor.core.fold.summary import DAY
+from supervisor.core.registers.costs import AccountSpending, DayLimits
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon

@@ -7,7 +7,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.processes.resources import Figures
+from supervisor.runtime.processes.bounds.resources import Figures
 from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
 from tests.stages.house import bash, house, say
 

@@ -1,6 +1,6 @@
 import json
 
-from supervisor.runtime.daemon.metric_table import METRICS
+from supervisor.runtime.metrics.metric_table import METRICS
 from tests.stages.daemon import Base
 from tests.supervisor.cli.conftest import command
 

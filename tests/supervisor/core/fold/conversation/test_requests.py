@@ -4,7 +4,7 @@ from monitors.contract.actions import Action
 from supervisor.core.fold.conversation.requests import Requests
 from supervisor.core.observing.frames import Unread
 from supervisor.protocol import events
-from supervisor.protocol.messages import CanUseTool
+from supervisor.protocol.claude.messages import CanUseTool
 from tests.stages.session import ALLOW
 
 QUESTION = CanUseTool("r1", "Bash", {"command": "ls"}, "u1")

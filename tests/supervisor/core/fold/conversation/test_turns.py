@@ -3,7 +3,7 @@
 import pytest
 
 from supervisor.core.fold.conversation.turns import Turns
-from supervisor.protocol.messages import BackgroundTask, Result, parse_frame
+from supervisor.protocol.claude.messages import BackgroundTask, Result, parse_frame
 from supervisor.protocol.words import AgentState
 
 

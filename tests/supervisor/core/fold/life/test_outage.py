@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from supervisor.core.fold.life.outage import OUTAGE_RETRIES, Outage
+from supervisor.protocol.claude.retrying import Retrying
 from supervisor.protocol.commands import ReportIncident
-from supervisor.protocol.retrying import Retrying
 from tests.stages.session import Play
 
 

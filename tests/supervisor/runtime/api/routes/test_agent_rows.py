@@ -1,0 +1,103 @@
+"""The list of agents, written again only if they changed, against one that is written whole each time."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from monitors.contract import anyjson
+from supervisor.core.board import Board
+from supervisor.protocol import events
+from supervisor.runtime.api.routes.agent_rows import SENT_BYTES, AgentRows
+from supervisor.runtime.daemon.summary_json import SUMMARY, written
+from tests.simulation.world import World
+from tests.stages.session import Play
+
+
+def board_of(count: int, words: str = "") -> Board:
+    """A board of so many agents that could not be launched."""
+    board = Board(lambda submitted: Play().make(submitted))
+    for number in range(count):
+        play = Play()
+        stamp = {**play.stamp(), "agent": f"a{number}"}
+        task = replace(play.task, prompt=words or play.task.prompt)
+        board.see(2 * number + 1, events.TaskSubmitted(**stamp, task=task, workspace="/repo", session_id="s"))
+        board.see(2 * number + 2, events.LaunchFailed(**stamp, error="no CLI"))
+    return board
+
+
+async def listed(rows: AgentRows) -> Any:
+    return json.loads(b"".join([part async for part in rows.parts()]))
+
+
+class Compared(World):
+    """A world in which each row is compared with a summary that is written anew, after each event."""
+
+    rows: AgentRows | None = None
+    rows_of: Board | None = None
+    kept = 0
+
+    def _happened(self, event: events.AnyEvent) -> None:
+        super()._happened(event)
+        if self.rows is None or self.rows_of is not self.board:
+            self.rows, self.rows_of = AgentRows(lambda: self.board), self.board
+        for summary in self.board.summaries():
+            row, anew = self.rows.row(summary.agent)
+            assert row == written(summary), event
+            self.kept += not anew
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_row_that_is_kept_is_what_would_be_written_now_after_every_event(seed: int) -> None:
+    world = Compared(seed, dice=bool(seed % 2))
+    world.run()
+    assert world.kept or len(world.agents) == 1
+
+
+async def test_the_list_is_that_of_all_summaries_in_their_order() -> None:
+    board = board_of(30)
+    rows = AgentRows(lambda: board)
+    whole = json.loads(anyjson.dumps([SUMMARY.dump_python(one, mode="json") for one in board.summaries()]))
+    assert [await listed(rows), await listed(rows)] == [whole, whole]
+    assert await listed(AgentRows(lambda: board_of(0))) == []
+
+
+async def test_others_get_their_turn_while_a_long_list_is_written_and_sent() -> None:
+    board = board_of(200, "many words " * 100)
+    turns, parts = 0, list[bytes]()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    rows = AgentRows(lambda: board)
+    for _ in range(2):  # rows that are written, and rows that are kept
+        turns, parts = 0, []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(others)
+            async for part in rows.parts():
+                parts.append(part)
+            tasks.cancel_scope.cancel()
+        assert turns >= len(parts) - 2 > 3
+        assert max(map(len, parts)) < 2 * SENT_BYTES
+
+
+async def test_rows_beyond_the_bound_are_written_each_time_and_the_list_is_the_same() -> None:
+    board = board_of(20)
+    one = len(written(board.summary("a0")))
+    few = AgentRows(lambda: board, kept_bytes=5 * one)
+    assert await listed(few) == await listed(AgentRows(lambda: board))
+    again = [few.row(summary.agent)[1] for summary in board.summaries()]
+    assert 4 <= again.count(False) <= 6
+
+
+async def test_bytes_that_are_no_text_and_characters_that_act_are_written_as_everywhere() -> None:
+    board = board_of(1, "bad \udcff \u202e name \ufffd\\x")
+    summary = board.summary("a0")
+    assert written(summary) == anyjson.dumps(SUMMARY.dump_python(summary, mode="json"))
+    (row,) = await listed(AgentRows(lambda: board))
+    assert row["task"]["prompt"] == json.loads(anyjson.dumps(summary.task.prompt))
