@@ -38,10 +38,16 @@ class DiscoverySettings:
     equals the last noted. Ten of them are at most 1,000 tokens."""
 
 
+MOST_PREFIX = 23
+"""Characters of a prefix of agents' names: with a hyphen and a number of eight digits it has the 32 of a name."""
+
+
 def is_prefix(value: str) -> str:
     """Return a prefix of agents' names as it is; raises ValueError if no name can begin with it."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,22}", value):
-        raise ValueError(f"{value!r} begins no agent's name: use up to 23 letters, digits, hyphens and underscores")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", value) or len(value) > MOST_PREFIX:
+        raise ValueError(
+            f"{value!r} begins no agent's name: use up to {MOST_PREFIX} letters, digits, hyphens and underscores"
+        )
     return value
 
 

@@ -111,6 +111,14 @@ class TaskSpec:
     """Its agents are named by it and a number. Example: `echo` for `echo-001`."""
     model: str | None = None
     monitoring_level: MonitoringLevel = MonitoringLevel.NORMAL
+    with_agent: bool = False
+    """Whether it was submitted together with its agent. No other is begun for it by the queue: in place of going back
+    there it is cancelled."""
+
+    @property
+    def step_back(self) -> "TaskStep":
+        """The step by which it leaves an agent that did not end it."""
+        return TaskStep.CANCEL if self.with_agent else TaskStep.GIVE_BACK
 
 
 @dataclass(frozen=True, slots=True)

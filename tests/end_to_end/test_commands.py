@@ -43,6 +43,32 @@ async def test_run_in_a_pipe_serves_itself_prints_plain_lines_and_ends_well(stag
     assert not stage.base.places.socket.exists()
 
 
+async def test_a_run_with_a_check_goes_on_in_another_agent_until_the_check_passes_and_serves_itself_for_so_long(
+    stage: Stage,
+) -> None:
+    stage.bash("echo bad > work")
+    stage.say("done")
+    stage.bash("echo good > work")
+    stage.say("now it is")
+    async with stage.playing():
+        done = await chaperon(stage, "run", "make it", "--verify", "grep -q good work")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^(?:[\d:]+ +)?check +(.*)$", done.stdout, re.MULTILINE) == [
+        "`grep -q good work` failed with exit code 1", "`grep -q good work` passed",
+    ]  # fmt: skip
+    assert "a1-001: done" in done.stdout
+    assert stage.nobody_is_left()
+
+
+async def test_a_run_whose_check_never_passes_exits_with_1_and_says_so(stage: Stage) -> None:
+    stage.say("done")
+    async with stage.playing():
+        stage.base.environ["CHAPERON_VERIFY__ROUNDS"] = "0"
+        done = await chaperon(stage, "run", "make it", "--verify", "false")
+    assert done.returncode == 1
+    assert "is failed: the check `false` failed with exit code 1" in done.stderr
+
+
 async def test_run_as_json_prints_the_journals_lines(stage: Stage) -> None:
     async with stage.playing():
         done = await chaperon(stage, "run", "hello", "--json")

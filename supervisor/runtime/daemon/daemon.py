@@ -35,7 +35,7 @@ from supervisor.core.states import TABLE, Transition
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.kinds.tasks import TaskMoved
+from supervisor.protocol.kinds.tasks import TaskClaimed, TaskMoved, TasksAdded
 from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.attaching import Attaching
@@ -328,7 +328,7 @@ class Daemon:
         self, name: str, wanted: Submission, workspace: str, by: str, since: int, claim: Claim | None
     ) -> Summary:
         self._refuse_shared_session(wanted.resume_session)
-        base = wanted.base_of_new(self._defaults)
+        base, named = wanted.base_of_new(self._defaults), workspace
         made: Workspace | None = None
         if base is not None:
             made = await self.worktrees.make(name, workspace, base)
@@ -349,6 +349,14 @@ class Daemon:
         refuse_stopped(self.board.orders, since, project, task.labels)
         self.project_work.refuse_going_back(project)
         session_id = task.resume_session or str(uuid4())
+        own: tuple[events.AnyEvent, ...] = ()
+        if wanted.verify:
+            spec = wanted.stored(task, name, named, base)
+            claim = Claim(task.id, f"r-{uuid4().hex[:8]}")
+            own = (
+                TasksAdded(**self.stamp(""), request_id=uuid4().hex, tasks=(spec,), by=by),
+                TaskClaimed(**self.stamp(""), task=task.id, run_id=claim.run_id, worker=name),
+            )
         submitted = events.TaskSubmitted(
             **self.stamp(name),
             task=task,
@@ -362,6 +370,8 @@ class Daemon:
             opening=claim.opening if claim else "",
         )
         self.board.admit(submitted)
+        for event in own:
+            self.happened(event)
         self.runners.start(name)
         seq = self.happened(submitted)
         if (pause := self.board.orders.pause_of(project, task.labels)) is not None:

@@ -17,7 +17,8 @@ from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
-from supervisor.core.settings import DiscoverySettings
+from supervisor.core.settings import MOST_PREFIX, DiscoverySettings
+from supervisor.protocol.tasks import TaskSpec
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """Permitted names of agents: each names a directory and a control group."""
@@ -137,6 +138,9 @@ class Submission(SubmissionRequest):
     approval: ApprovalSettings | None = None
     """Rules for its actions that wait for a person; None: those of the configuration."""
     labels: Annotated[tuple[Label, ...], Field(max_length=32)] = ()
+    verify: str | None = None
+    """Command of the shell that must exit with 0 before the task is done; a failure goes back to an agent. None:
+    nothing is checked."""
 
     async def check(self) -> str:
         """Look whether it can be done; returns the workspace: the top of the git worktree.
@@ -178,12 +182,38 @@ class Submission(SubmissionRequest):
                 "permission_mode",
                 "workspace",
                 "base",
+                "verify",
             }
         )
         limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
         limits = self.own_limits.put_into(limits) if self.own_limits else limits
         limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
         return Task(id_, repository=workspace, limits=limits, permission_mode=mode, **facts)
+
+    def stored(self, task: Task, name: str, repository: str, base: str | None) -> TaskSpec:
+        """The stored task of an agent whose work is checked, so that what follows on the check survives the daemon.
+
+        Args:
+            task: The agent's task.
+            name: The agent's name.
+            repository: The top of the worktree that was named.
+            base: The commit that its new workspace starts from; None if it works in place.
+        """
+        own = {"goals", "constraints", "expected_paths", "permission_mode", "model", "monitoring_level", "labels"}
+        return TaskSpec(
+            id=task.id,
+            prompt=task.prompt,
+            repository=repository,
+            base=base,
+            limits={limit: getattr(task.limits, limit) for limit in OwnLimits.model_fields},
+            approval=self.model_dump(include={"approval"}, mode="json")["approval"],
+            verify=self.verify,
+            retries=0,
+            workspace="in-place" if base is None else "new",
+            name_prefix=name[:MOST_PREFIX],
+            with_agent=True,
+            **{field: getattr(task, field) for field in own},
+        )
 
     def check_words(self) -> None:
         """Refuse a prompt, a name or rules that cannot be; raises UsageError."""
@@ -199,6 +229,11 @@ class Submission(SubmissionRequest):
             check_names(self.approval.require_approval_for if self.approval else ())
         except ValueError as error:
             raise UsageError(f"approval.require_approval_for: {error}. Nothing was started.") from None
+        if self.verify and self.keep_open:
+            raise UsageError(
+                "An agent that waits to be told more is never done, so its work is never checked; nothing was started.",
+                way_out="Leave out one of them: the check, or that it is kept open.",
+            )
         if self.name is not None and not NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name!r} cannot be an agent's name; nothing was started.",

@@ -220,7 +220,7 @@ class Dispatcher:
         except JournalError:
             raise
         except UnavailableError as error:
-            self._give_back(id_, run_id, str(error), tried=False)
+            self._move(id_, run_id, TaskStep.GIVE_BACK, str(error))
         except ChaperonError as error:
             self._move(id_, run_id, TaskStep.FAIL, f"no agent could be started: {error}")
         except Exception as error:  # noqa: BLE001 - whatever it is, the other tasks must not suffer it
@@ -369,8 +369,8 @@ class Dispatcher:
     # ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _give_back(self, id_: str, run_id: str, why: str, *, tried: bool, seconds: float = 0.0) -> None:
-        now = self.tools.stamp("")["at"]
-        self._move(id_, run_id, TaskStep.GIVE_BACK, why, tried=tried, not_before=now + seconds if seconds else 0.0)
+        now, step = self.tools.stamp("")["at"], self._store.get(id_).spec.step_back
+        self._move(id_, run_id, step, why, tried=tried, not_before=now + seconds if seconds else 0.0)
 
     def _move(
         self, id_: str, run_id: str, step: TaskStep, why: str, *, tried: bool = False, not_before: float = 0.0

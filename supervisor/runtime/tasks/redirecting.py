@@ -17,7 +17,7 @@ from supervisor.core.board import Board
 from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
-from supervisor.core.tasks.states import IllegalTaskStepError
+from supervisor.core.tasks.states import IllegalTaskStepError, take_step
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp, TaskClaimed, TaskMoved, TaskReordered
 from supervisor.protocol.tasks import TaskState, TaskStep
@@ -185,8 +185,8 @@ class Redirecting:
                 **self.stamp(""),
                 task=task.id,
                 before=task.state,
-                after=TaskState.PENDING,
-                step=TaskStep.GIVE_BACK,
+                after=take_step(task.id, task.state, task.spec.step_back),
+                step=task.spec.step_back,
                 why=f"{by} gave agent {agent} another task",
                 by=by,
                 run_id=run.run_id,

@@ -189,6 +189,13 @@ def _workspace_closed(record: Record, _: _Seen) -> Lines:
     yield ViewLine("files", clean(f"the workspace {record['workspace']} {became}: {record['why']}", SENTENCE), "blue")
 
 
+def _checked(record: Record, _: _Seen) -> Lines:
+    result = record["result"]
+    passed, code = result["outcome"] == "passed", result["code"]
+    how = result["outcome"] + ("" if passed or code is None else f" with exit code {code}")
+    yield ViewLine("check", clean(f"`{result['command']}` {how}", SENTENCE), "green" if passed else "red")
+
+
 def _settings(record: Record, _: _Seen) -> Lines:
     if not record["off"]:
         counts = f"count here, for the repository is trusted: {summed(record['brings'])}"
@@ -468,6 +475,7 @@ _HOLDING = frozenset({"issue_seen", "intervention_chosen", "incident_opened", "s
 _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "task_submitted": _submitted,
     "workspace_closed": _workspace_closed,
+    "check_made": _checked,
     "settings_found": _settings,
     "trust_decided": _trusted,
     "discovery_noted": _discovery,

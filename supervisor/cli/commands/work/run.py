@@ -22,6 +22,7 @@ from supervisor.cli.commands.policy.trust import settle
 from supervisor.cli.following import RETRY_SECONDS, OutputWatch, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
 from supervisor.cli.task_options import body_of, task_options
+from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ Wanted = dict[str, Any]
 @click.option("--name", help="What the agent is called; a1, a2 and so on by default.")
 @task_options
 @click.option("--resume-session", metavar="UUID", help="A session of the CLI to continue, in the repository it ran in.")
+@click.option(
+    "--verify",
+    metavar="COMMAND",
+    help="A line for the shell that chaperon runs itself once the agent is done, and that must exit with 0. A failure "
+    "goes back to the agent with its output, as often as `verify.rounds` says.",
+)
 @click.option("--keep-open", is_flag=True, help="Let the agent wait to be told more after its turn.")
 @click.option(
     "--workspace",
@@ -66,7 +73,8 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
 
     If no daemon runs, it serves itself for as long as the run lasts. Ctrl+C stops the agent, step by step; a second one
     ends all its processes at once. Actions that wait for a person are shown here as questions, if this is a terminal.
-    The exit code is 0 if the agent ended well, and 1 if not or if an action was not run for lack of a reply in time.
+    The exit code is 0 if the agent ended well, and, with --verify, its work passed; it is 1 if not, or if an action was
+    not run for lack of a reply in time.
     """
     if prompt == "-":
         prompt = sys.stdin.buffer.read().decode(errors="replace")
@@ -199,7 +207,13 @@ def _attended(
         return common.INTERRUPTED
     begun(summary["agent"])
     _tell_where(wanted, summary)
-    return _Run(daemon, summary, as_json, signals, patience).follow()
+    run: _Run | None = _Run(daemon, summary, as_json, signals, patience)
+    while run is not None:
+        code = run.follow()
+        if (again := run.goes_on_in) is not None:
+            begun(again["agent"])
+        run = _Run(daemon, again, as_json, signals, patience) if again else None
+    return code
 
 
 def _tell_where(wanted: Wanted, summary: Mapping[str, Any]) -> None:
@@ -230,8 +244,15 @@ class _Run:
         self._daemon, self._as_json, self._signals, self._patience = daemon, as_json, signals, patience
         self._agent = str(summary["agent"])
         self._last = int(summary["first_event"]) - 1
+        self._task = str(summary["stored_task"])
+        """The stored task whose work is checked; empty if it is not."""
+        self._checked = not self._task
+        self.goes_on_in: Mapping[str, Any] | None = None
+        """The agent to which the work went back as its check failed."""
         self._stopping = False
         self._ended: AgentState | None = None
+        self._closing = False
+        """Whether a workspace that was made for the agent is still to be closed."""
         self._expired = 0
         """Number of actions that were denied for lack of a reply in time."""
         self._asker = Asker(self._answer, None if as_json else terminal_to_ask())
@@ -246,6 +267,10 @@ class _Run:
         """
         try:
             self._follow()
+            if self._task and self._ended is AgentState.DONE:
+                self._see_check()
+                if self._checked:
+                    self._follow()  # its workspace is closed only now
         except (DaemonGoneError, _LeftError):
             terminal.echo(
                 f"chaperon: The daemon ended. Agent {self._agent} lives on and waits for it at its next tool call. Start it again "
@@ -257,7 +282,7 @@ class _Run:
         with suppress(DaemonGoneError):  # what came behind the end is the daemon's own afterwork
             for one in events(self._daemon, self._wait, agent=self._agent, after=self._last):
                 self._print(one.line, one.record)
-            if not self._as_json:
+            if not self._as_json and not self.goes_on_in:
                 self._tell_end()
         if self._expired:
             actions = "1 action was" if self._expired == 1 else f"{self._expired:,} actions were"
@@ -265,10 +290,11 @@ class _Run:
                 f"chaperon: {actions} not run, for nobody answered in time. What they were: chaperon show {self._agent}",
                 err=True,
             )
-        return 0 if self._ended is AgentState.DONE and not self._expired else common.FAILED
+        return 0 if self._ended is AgentState.DONE and self._checked and not self._expired else common.FAILED
 
     def _follow(self) -> None:
-        closing = False
+        if self._is_through():
+            return
         found = follow_events(
             self._daemon, self._last, wait=self._wait, pause=self._pause, patience=self._patience, agent=self._agent
         )
@@ -276,13 +302,48 @@ class _Run:
             self._last = record["n"]
             self._print(line, record)
             if record["kind"] == "task_submitted":
-                closing = bool(record["branch"])
+                self._closing = bool(record["branch"])
             if record["kind"] == "workspace_closed":
-                closing = False
+                self._closing = False
             if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
                 self._ended = AgentState(record["after"])
-            if self._ended is not None and not closing:
+            if self._is_through():
                 return
+
+    def _is_through(self) -> bool:
+        """Whether nothing more is to be waited for: a workspace is closed once the work in it was checked."""
+        return self._ended is not None and not (self._closing and self._checked)
+
+    def _see_check(self) -> None:
+        """Wait until the work was checked: it passed, or went back to an agent, or the task is over without.
+
+        A signal gives the check up.
+        """
+        away = 0.0
+        while True:
+            try:
+                task = self._daemon.get(f"/v1/tasks/{self._task}")
+                if TaskState(task["state"]).over:
+                    self._checked = task["state"] == TaskState.DONE
+                    if not self._checked:
+                        terminal.echo(f"chaperon: Task {self._task} is {task['state']}: {task['why']}", err=True)
+                    return
+                if (agent := task["runs"][-1]["agent"]) != self._agent:
+                    with suppress(RefusedError):  # it is being started
+                        self.goes_on_in = self._daemon.get(common.agent_path(agent))
+                        return
+                away = 0.0
+            except (DaemonGoneError, NoDaemonError) as error:
+                away += RETRY_SECONDS
+                if away > self._patience:
+                    raise DaemonGoneError(str(error)) from error
+            with suppress(_LeftError):
+                self._pause(RETRY_SECONDS)
+            while self._signals.pressed:
+                reason = REASONS[self._signals.pressed.pop(0)]
+                terminal.echo(f"chaperon: giving up the check of agent {self._agent}'s work.", err=True)
+                with suppress(RefusedError):  # it was over
+                    self._daemon.post(f"/v1/tasks/{self._task}/cancel", {"reason": reason})
 
     def _print(self, line: bytes, record: Mapping[str, Any]) -> None:
         self._expired += record["kind"] == "review_made" and record["review"]["rule"] == DEADLINE_PASSED
