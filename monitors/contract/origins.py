@@ -35,7 +35,10 @@ class Origins:
                 known[origin.path] = origin
         while len(known) > MAX_KNOWN:
             folder, _ = Counter(map(_folder, known)).most_common(1)[0]
-            worst = max((one for path, one in known.items() if path.startswith(folder)), key=lambda one: one.how)
+            worst = max(
+                (one for path, one in known.items() if path.startswith(folder)),
+                key=lambda one: one.how in ("downloaded", "decoded"),
+            )
             known = {path: one for path, one in known.items() if not path.startswith(folder)}
             known[folder] = Origin(folder, worst.how, worst.by)
         self._known = known  # contexts of reviews hold the one before

@@ -46,6 +46,7 @@ def command_findings(
     )
     scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
+    scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
     scene.follow(walk.overlay.once_resolved)
     scene.beside = walk.beside

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
+from monitors.review.checks.carried import tells, tells_all
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -77,7 +78,8 @@ def _origin(path: str, sources: tuple[Invocation, ...]) -> Origin | None:
         found = next((one for one in sources if one.name in names), None)
         if found is not None:
             return Origin(path, "downloaded" if how == _BROUGHT[0] else "decoded", found.text()[:MAX_BY])
-    return None
+    teller = next((one for one in sources if tells(one) or tells_all(one)), None)
+    return None if teller is None else Origin(path, "secret", teller.text()[:MAX_BY])
 
 
 def _own(path: str) -> Origin:

@@ -1,5 +1,6 @@
 """Checks that hold for every program: what its surroundings, its words and its input say.
 
+carried      secrets on their way to another machine, by a variable, by what prints it, or by a file
 code         code given to an interpreter
 environment  variables that change what a harmless command runs
 lookalikes   letters that look like others, and characters that hide text from people

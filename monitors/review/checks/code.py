@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from monitors.review.checks.secrets import project_secret, secret_at
+from monitors.review.checks.secrets import INSTEAD, project_secret, secret_at
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.languages.uses import FED, Uses
 from monitors.review.programs.deleting import deletes
@@ -82,6 +82,9 @@ def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:
             "Send the one value that is needed.",
             effect=effect("network_send", "sends the environment"),
         )
+    if uses.secret:
+        why = f"sends a variable that is named as a secret to another machine: ${uses.secret}"
+        yield Finding("secrets.send", levels.HARM, why, INSTEAD, effect=effect("network_send", why))
     if uses.runs and (uses.connects or uses.listens):
         yield Finding(
             "code.remote-shell",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from monitors.review.checks.carried import AWAY, CLIENTS, stays, tells_all
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
@@ -16,9 +17,6 @@ _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkh
 _COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _RAW = frozenset({"nc", "ncat", "netcat", "socat"})
-_AWAY = frozenset({*_RAW, "curl", "wget", "mail", "mailx", "sendmail"})
-"""Programs that send to a named destination; a store of one's own is another matter."""
-_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
 _DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
 _WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
 """Programs that hand on a whole file."""
@@ -32,7 +30,6 @@ _SECRET_DIRECTORY = re.compile(
 )
 _STORES = ("credentials", "config", "config.json", "hosts.yml", "gh/hosts.yml", "x")
 """Files by which a directory of credentials is known to be one."""
-_NAMES_SECRET = re.compile(r"\$\{?\w*(?:TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL)", re.IGNORECASE)
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -41,8 +38,6 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from _fed(scene, invocation)
         for redirect in invocation.redirects:
             yield project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
-    if invocation.name in ("curl", "wget", "http", "https", "xh"):
-        yield _variable_sent(invocation)
     searches = invocation.name in ("rg", "ag", "ack") or (
         invocation.name in ("grep", "egrep") and has(invocation, "-r", "-R", "--recursive")
     )
@@ -52,25 +47,6 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
                 yield _sent(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
-
-
-_BODIES = re.compile(r"-d\b|-d|--data(?:-[a-z]+)?(?:=|\Z)|-F|--form|--post-data|--json")
-_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)[:/]")
-
-
-def _variable_sent(invocation: Invocation) -> Finding | None:
-    """Return the finding for a variable that is named as a secret, in an address or a body.
-
-    In a header it is how one logs in.
-    """
-    before = ""
-    local = any(_LOCAL.match(word) for word in invocation.args)
-    for word in invocation.args:
-        sent = "://" in word or _BODIES.match(before) or _BODIES.match(word)
-        if sent and not local and not word.known and _NAMES_SECRET.search(word):
-            return _sent(f"sends a variable that is named as a secret to another machine: {word[:120]}")
-        before = word
-    return None
 
 
 def _sent(why: str, instead: str = INSTEAD) -> Finding:
@@ -83,12 +59,12 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     picked = any(source.name in _PICKS for source in sources)
     one_value = picked and any(source.name in _ONE_VALUE for source in sources)
     for source in sources:
-        if _prints_environment(source) and not one_value:
+        if tells_all(source) and not one_value:
             yield _sent(
                 "sends the whole environment, with what secrets are in it, to another machine",
                 "Send the one value that is needed.",
             )
-        if invocation.name in _AWAY:
+        if invocation.name in AWAY:
             yield from _given_away(scene, invocation, source)
         whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
         if whole:
@@ -107,21 +83,17 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield _sent(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and _shows_secret(scene, source):
         yield _sent(f"sends what shows a secret to {what}")
-    told = any(_NAMES_SECRET.search(word) for word in source.args if not word.known)
-    told = told or (source.name == "printenv" and any(_NAMES_SECRET.search(f"${word}") for word in source.args))
-    if told and not any(_LOCAL.match(word) or word in _OWN for word in invocation.args):
-        yield _sent(f"sends a secret to {what}")
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
-    if packed and not _OWN.intersection(invocation.args):
+    packed = packed or (invocation.name in CLIENTS and source.name in _PACKERS and _takes_workspace(scene, source))
+    if packed and not stays(invocation):
         yield _sent(f"sends whole directories to {what}", "Send the files that are needed, by name.")
 
 
-_OWN = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def _prints_environment(source: Invocation) -> bool:
-    named = [word for word in source.args if word[:1] != "-"]
-    return source.name in _ENVIRONMENT and not named and (source.name != "export" or "-p" in source.args)
+def _takes_workspace(scene: Scene, packer: Invocation) -> bool:
+    """Whether the packer takes all of the workspace, with what git ignores in it, such as `.env`."""
+    top = scene.places.workspace or scene.places.cwd
+    taken = [scene.path(word, packer) for word in packer.args if word[:1] not in ("-", "")]
+    return any(path == top or top.startswith(path.rstrip("/") + "/") for path in taken)
 
 
 def _shows_secret(scene: Scene, source: Invocation) -> bool:

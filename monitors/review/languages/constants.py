@@ -11,6 +11,8 @@ import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monitors.review.shell.secret_names import mark, secret_variable
+
 MAX_TEXT = 4_000
 """Longest text worked with, in characters; a command or a path is shorter."""
 MAX_ITEMS = 60
@@ -106,6 +108,14 @@ def partly(value: Value) -> str:
     """The value as a part of a longer text."""
     text = text_of(value)
     return HOLE if text is None else text
+
+
+def secret_of(value: Value) -> str:
+    """Return the name of the variable, named as a secret, whose value is in this one; empty if there is none."""
+    if isinstance(value, tuple):
+        return next((name for each in value[:MAX_ITEMS] if (name := secret_of(each))), "")
+    text = text_of(value) if isinstance(value, (str, bytes)) else None
+    return secret_variable(text) if text and "${" in text else ""
 
 
 def cut(text: str) -> Value:
@@ -204,7 +214,8 @@ _TEXT_METHODS: Mapping[str, Callable[[str], str]] = {
 def method(of: Value, name: str, values: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """The value of a call of a pure method; UNKNOWN for others."""
     if isinstance(of, bytes):
-        return of.decode("utf-8", "replace")[:MAX_TEXT] if name == "decode" else UNKNOWN
+        known = name == "decode" or (name == "hex" and secret_of(of))
+        return of.decode("utf-8", "replace")[:MAX_TEXT] if known else UNKNOWN
     if not isinstance(of, str):
         return UNKNOWN
     texts = [text_of(value) for value in values]
@@ -214,6 +225,8 @@ def method(of: Value, name: str, values: Sequence[Value], named: Mapping[str, Va
         return cut(of.join(partly(value) for value in values[0]))
     if name == "format":
         return placed(of, values, named)
+    if name == "decode" and secret_of(of):
+        return of
     if name == "encode":
         return of.encode("utf-8", "replace")
     if name == "replace" and len(texts) >= 2 and texts[0] and texts[1] is not None:
@@ -232,6 +245,8 @@ LISTS = frozenset({"walk", "listdir", "scandir", "iterdir", "glob", "iglob", "rg
 """Calls that give what is in a directory."""
 SAME = frozenset({"expanduser", "Path", "PosixPath", "PurePath", "abspath", "realpath", "normpath", "str", "fspath", "expandvars", "quote", "int", "sorted", "list", "tuple", "set", "reversed", "iter", "next", "tqdm", "enumerate", "bytes", "frozenset", "fsdecode", "fsencode", "_Path", "getpgid", "getsid"})  # fmt: skip
 """Functions that give back what they are given, as far as it counts here."""
+ENCODERS = frozenset({"b64encode", "urlsafe_b64encode", "standard_b64encode", "b32encode", "b16encode", "hexlify", "quote_plus", "urlencode", "dumps", "compress"})  # fmt: skip
+"""Functions whose result has what they are given, spelled otherwise."""
 _DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
     "b64decode": lambda raw: base64.b64decode(raw + b"==="),
     "standard_b64decode": lambda raw: base64.b64decode(raw + b"==="),
@@ -252,6 +267,8 @@ def pure(function: Name, values: Sequence[Value]) -> Value:
         return joined(values)
     if name in SAME and len(values) >= 1:
         return joined(values) if len(values) > 1 and "ath" in name else first
+    if name in ENCODERS and (secret := secret_of(tuple(values))):
+        return mark(secret)
     if name in _DECODERS:
         raw = first.encode("utf-8", "replace") if isinstance(first, str) else first
         try:

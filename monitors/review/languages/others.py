@@ -9,6 +9,7 @@ from itertools import islice
 
 from monitors.review.languages.folding import folded, placed, plainly
 from monitors.review.languages.uses import Uses
+from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
 _RUN = re.compile(
@@ -56,6 +57,12 @@ _LISTENS = re.compile(
 _SENDS = re.compile(
     r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post", re.IGNORECASE
 )
+_OF_ENVIRONMENT = r"(?:process\.env\.|process\.env\[[\"']|Deno\.env\.get\([\"']|Bun\.env\.|ENV\[[\"']|ENV\.fetch\([\"']|\$ENV\{[\"']?|getenv\([\"']|\$_(?:ENV|SERVER)\[[\"']|\$env:)(\w{1,80})"
+_VARIABLE_SENT = re.compile(
+    rf"[\"'`]https?://(?!localhost|127\.0\.0\.1)[^\s\n]{{0,300}}?[\"'`]?\s{{0,3}}[+.,]?\s{{0,3}}(?:\$\{{|#\{{|\$\()?{_OF_ENVIRONMENT}"
+    rf"|\b(?:body|data|form|payload|params)\b[\"']?\s{{0,3}}(?:[:=]|=>)[^\n]{{0,200}}?{_OF_ENVIRONMENT}"
+)
+"""A variable of the environment in an address, or in what is named as a body."""
 _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
 
 
@@ -91,6 +98,9 @@ def uses_of(code: str) -> Uses:
     found.connects = _CONNECTS.search(code) is not None
     found.listens = _LISTENS.search(code) is not None
     found.sends = found.connects and _SENDS.search(code) is not None
+    if found.connects:
+        sent = (next(filter(None, match.groups())) for match in _VARIABLE_SENT.finditer(code))
+        found.secret = next(filter(names_secret, sent), "")
     fetched = found.connects and _RUNS_ANSWER.search(code)
     found.hidden = "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) else ""
     return found

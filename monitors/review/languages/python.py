@@ -31,6 +31,7 @@ from monitors.review.languages.constants import (
     text_of,
 )
 from monitors.review.languages.uses import FED, Uses
+from monitors.review.shell.secret_names import mark, names_secret
 
 MAX_NODES = 20_000
 """Most nodes of a tree gone through."""
@@ -287,13 +288,17 @@ class _Reading:
             return self._sliced(of, node.slice, depth)
         key = self._value(node.slice, depth)
         if of == Name("os.environ"):
-            return self._environment.get(key, UNKNOWN) if isinstance(key, str) else UNKNOWN
+            return self._variable(key) if isinstance(key, str) else UNKNOWN
         if isinstance(of, (tuple, str)) and isinstance(key, int):
             return of[key] if -len(of) <= key < len(of) else UNKNOWN
         if isinstance(of, tuple) and isinstance(node.value, ast.Dict):
             keys = [self._value(each, depth) if each else UNKNOWN for each in node.value.keys]
             return of[keys.index(key)] if key in keys and keys.index(key) < len(of) else UNKNOWN
         return UNKNOWN
+
+    def _variable(self, name: str) -> Value:
+        """The value of a variable; for one that is named as a secret, the text that stands for it."""
+        return self._environment.get(name, mark(name) if names_secret(name) else UNKNOWN)
 
     def _sliced(self, of: Value, node: ast.Slice, depth: int) -> Value:
         if not isinstance(of, (str, bytes, tuple)):
@@ -400,7 +405,7 @@ class _Reading:
         if name in ("__import__", "import_module") and values and isinstance(values[0], str):
             return Name(values[0])
         if path in ("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "getenv") and values:
-            known = self._environment.get(partly(values[0]), UNKNOWN)
+            known = self._variable(partly(values[0]))
             return values[1] if known is UNKNOWN and len(values) > 1 else known
         if name == "partial" and values:
             return Given(values[0], tuple(values[1:]))

@@ -4,8 +4,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, text_of
+from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, secret_of, text_of
 from monitors.review.languages.uses import Uses
+from monitors.review.shell.secret_names import mark, secret_variable
 
 MAX_FOUND = 300
 """Most paths of one kind that are noted."""
@@ -203,9 +204,33 @@ def _network(
         found.connects = True
         sends = {"data", "files", "json", "content"}.intersection(named_)
         found.sends = found.sends or name in ("post", "put", "patch") or len(values) > 1 or bool(sends)
+        _carried(found, name, values, named_)
+    elif library in _LINES and name in _SENDING:
+        found.secret = found.secret or secret_of(tuple(values[:3]))
     if name in _LISTENS or (name == "test" and owner == "server"):
         found.listens = True
 
 
+_LINES = frozenset({"socket", "smtplib", "ssl", "http", "ftplib", "telnetlib", "websocket", "websockets"})
+"""Libraries of connections that are made first, and written to then."""
+_SENDING = frozenset({"send", "sendall", "sendto", "sendmail", "send_message", "request", "storbinary", "write", "gethostbyname", "getaddrinfo"})  # fmt: skip
+_LOGS_IN = frozenset({"headers", "auth", "cookies", "cert", "proxies"})
+"""Operands by which a request says who asks."""
+_HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|\Z)")
+
+
+def _carried(found: Uses, name: str, values: Sequence[Value], named_: Mapping[str, Value]) -> None:
+    """Note a secret in the address or the body of a request to another machine."""
+    operands = (*values, *(value for key, value in named_.items() if key not in _LOGS_IN))
+    if not any(_HERE.match(partly(value)) for value in operands) and name not in ("Session", "Client", "AsyncClient"):
+        found.secret = found.secret or secret_of(operands)
+
+
 def _quoted(words: list[str]) -> str:
-    return " ".join(word if word == HOLE else "'" + word.replace("'", "'\\''") + "'" for word in words)
+    return " ".join(word if word == HOLE else _open_secrets("'" + word.replace("'", "'\\''") + "'") for word in words)
+
+
+def _open_secrets(quoted: str) -> str:
+    """Take what stands for a secret out of the quotes, so that the command is read as having it."""
+    name = secret_variable(quoted) if "${" in quoted else ""
+    return quoted.replace(mark(name), f"'\"{mark(name)}\"'") if name else quoted

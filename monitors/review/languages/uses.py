@@ -40,5 +40,7 @@ class Uses:
     """Whether it starts itself over and over."""
     leaks: bool = False
     """Whether it sends the whole environment away."""
+    secret: str = ""
+    """The variable named as a secret whose value it sends away; empty if there is none."""
     sends: bool = False
     """Whether it sends something away."""

@@ -29,6 +29,8 @@ class Scene:
     """Files that what is found rests on."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
+    within: Callable[[str], tuple[Invocation, ...]] = lambda _path: ()
+    """Gives the commands of the action whose output is in a file, by its path."""
     made: frozenset[str] = frozenset()
     """Directories that the action itself makes: by a copy, a clone or an archive."""
     background: bool = False

@@ -9,6 +9,7 @@ launch      looking through launchers
 launchers   how the command line of a program is laid out that starts another program
 overlay     the files of an action as it goes on
 reader      reads Bash leniently and in linear work
+secret_names  names of variables that hold secrets
 shells      how a shell is used
 tree        the syntax tree of a script
 walk        goes through a script in the order it would run, and hands over each command that would start

@@ -52,11 +52,20 @@ class Redirection:
 class Input:
     """The standard input of a command."""
 
-    __slots__ = ("given", "source", "text")
+    __slots__ = ("given", "known", "source", "text")
 
-    def __init__(self, text: str | None = None, source: "tuple[Invocation, ...]" = (), *, given: bool = True) -> None:
+    def __init__(
+        self,
+        text: str | None = None,
+        source: "tuple[Invocation, ...]" = (),
+        *,
+        given: bool = True,
+        known: bool = True,
+    ) -> None:
         self.given = given
         """Whether there is a pipe, a file or a text at all; else it is the terminal's, or none."""
+        self.known = known
+        """Whether the text is exactly what is read. If not, variables stand in it as they were written."""
         self.text = text
         """The text, if it is known."""
         self.source = source

@@ -276,7 +276,7 @@ class Walk:
             if redirect.body is not None:
                 text = expand_one(redirect.body, self._variables, self._substitute)
                 newline = "\n" if redirect.operator == "<<<" else ""
-                opened = Input(text + newline if text.known else text, text.source)
+                opened = Input(text + newline if text.known else text, text.source, known=text.known)
                 continue
             target = expand(redirect.target, self._variables, self._substitute)
             made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))

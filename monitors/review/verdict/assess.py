@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitors.review.checks import code, environment, secrets, sending, shells, verbs
+from monitors.review.checks import carried, code, environment, secrets, sending, shells, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
@@ -54,6 +54,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from secrets.guard(scene, invocation)
     yield from secrets.check(scene, invocation)
     yield from sending.check(scene, invocation)
+    yield from carried.check(scene, invocation)
     if uses is not None:
         yield from code.check(scene, invocation, uses)
     model = MODELS.get(invocation.name)

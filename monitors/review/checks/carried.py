@@ -1,0 +1,131 @@
+"""Secrets on their way to another machine: variables named as secrets, what prints them, and files that have them.
+
+In a header a secret is how one logs in, and in a file of settings as well. In an address, a body, or a name that is
+asked of the name service, it leaves.
+"""
+
+import re
+from collections.abc import Iterator
+
+from monitors.review.checks.secrets import INSTEAD
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.scene import Scene
+from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.secret_names import names_secret, secret_variable
+
+CLIENTS = frozenset({"curl", "wget", "http", "https", "xh"})
+"""Programs that log in by headers and options, and send addresses and bodies."""
+AWAY = frozenset({*CLIENTS, "nc", "ncat", "netcat", "socat", "telnet", "ftp", "tftp", "lftp", "mail", "mailx", "sendmail", "openssl"})  # fmt: skip
+"""Programs that send what they are given to a named destination; a store of one's own is another matter."""
+ASKERS = frozenset({"dig", "nslookup", "host", "drill", "delv", "ping", "ping6", "traceroute", "tracepath", "mtr", "whois", "getent", "resolvectl"})  # fmt: skip
+"""Programs that ask other machines for a name: the server of the domain reads the name."""
+OWN_MACHINES = frozenset({"ssh", "scp", "sftp", "rsync"})
+"""Programs that reach machines on which one has a login."""
+_LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)(?:[:/]|\Z)")
+_BODIES = re.compile(r"-d\b|-d|--data(?:-[a-z]+)?(?:=|\Z)|-F|--form|--post-data|--json")
+_FIELD = re.compile(r"[\w.-]{1,60}(?::=|==|=)")
+"""A field of a body or of the address, as httpie has it."""
+_UPLOADS = re.compile(r"-T\Z|--upload-file\Z")
+_NAMED_FILE = re.compile(r"(?:@|[^=\s]{1,60}=@|-T|--(?:upload|post|body)-file=)(.+)\Z", re.DOTALL)
+_KEYS = frozenset({"-y", "-k", "-i", "-e", "-F", "-S"})
+"""Options of programs other than HTTP clients whose value is what they log in with, or where that stands."""
+_ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
+
+
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
+    """Look for one secret that the invocation would carry away."""
+    risk = _risk(invocation)
+    if risk is None or stays(invocation):
+        return
+    what = next(_carried(scene, invocation), "")
+    if what:
+        why = f"sends {what}"
+        yield Finding("secrets.send", risk, why, INSTEAD, effect=effect("network_send", why))
+
+
+def stays(invocation: Invocation) -> bool:
+    """Whether all goes to this machine itself."""
+    named = [word for word in invocation.args if "://" in word or _LOCAL.match(word)]
+    return bool(named) and all(_LOCAL.match(word) for word in named)
+
+
+def _risk(invocation: Invocation) -> float | None:
+    if invocation.name in OWN_MACHINES:
+        return levels.CARE
+    if invocation.name == "openssl" and "s_client" not in invocation.args[:1]:
+        return None
+    return levels.HARM if invocation.name in AWAY or invocation.name in ASKERS else None
+
+
+def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
+    for word in _leaving(invocation):
+        name = "" if word.known else secret_variable(word)
+        if name:
+            yield f"a variable that is named as a secret to another machine: ${name}"
+        yield from _told(word.source)
+    given = invocation.input
+    if not given.known and given.text and (name := secret_variable(given.text)):
+        yield f"a variable that is named as a secret to another machine: ${name}"
+    yield from _told(given.source)
+    for path in _files(scene, invocation):
+        yield from _told(scene.within(path))
+        if any(map(tells_all, scene.within(path))):
+            yield "the whole environment, with what secrets are in it, to another machine"
+        past = scene.past.get(path)
+        if past is not None and past.how == "secret":
+            yield f"a file to another machine into which `{past.by}` has written a secret in an earlier call"
+
+
+def _told(sources: tuple[Invocation, ...]) -> Iterator[str]:
+    for source in sources:
+        if tells(source):
+            yield f"a secret to another machine: `{source.text()}`"
+
+
+def tells(source: Invocation) -> bool:
+    """Whether the output of the command has the value of a variable that is named as a secret."""
+    if source.name == "printenv" and any(names_secret(word) for word in source.args):
+        return True
+    given = source.input
+    if not given.known and given.text and secret_variable(given.text):
+        return True
+    return any(not word.known and secret_variable(word) for word in source.args)
+
+
+def tells_all(source: Invocation) -> bool:
+    """Whether the command prints the whole environment."""
+    named = [word for word in source.args if word[:1] != "-"]
+    return source.name in _ENVIRONMENT and not named and (source.name != "export" or "-p" in source.args)
+
+
+def _leaving(invocation: Invocation) -> Iterator[Arg]:
+    """Yield the words whose text reaches the other side as data."""
+    before = ""
+    http = invocation.name in CLIENTS
+    for word in invocation.args:
+        data = "://" in word or _BODIES.match(before) or _BODIES.match(word)
+        if invocation.name in ("http", "https", "xh"):
+            data = data or _FIELD.match(word)
+        if data or not (http or before in _KEYS):
+            yield word
+        before = word
+
+
+def _files(scene: Scene, invocation: Invocation) -> Iterator[str]:
+    """Yield the files whose text the invocation sends."""
+    before = ""
+    for word in invocation.args:
+        named = _NAMED_FILE.match(word)
+        if before in ("-H", "--header"):
+            pass
+        elif named:
+            yield scene.path(arg(named[1]), invocation)
+        elif word[:1] != "-" and (
+            _UPLOADS.match(before) or (invocation.name not in CLIENTS and before not in _KEYS and "=" not in word)
+        ):
+            yield scene.path(word, invocation)
+        before = word
+    for redirect in invocation.redirects:
+        if redirect.reads:
+            yield scene.path(redirect.target, invocation)
