@@ -15,6 +15,10 @@ shape. A whole one:
                 return Unfit("the issue names no error")
             return Plan(f"[chaperon] Before you try again, show the 20 lines of the log around: {str(error)[:300]}")
 
+An intervention may have an effect of its own, such as a ticket or another branch: `details={"effect": "open_ticket",
+"about": "..."}` names it, and the script `hooks.on-intervention` does it, with that name and the details as JSON. The
+message may then be empty, and the kind says how strong the effect is.
+
 It is tried first for the types that it names, whenever its kind was chosen. If it declines or fails, the built-in
 intervention of that kind is used. `supervisor.testing.check_answer` checks the rules for every answer.
 """
@@ -195,7 +199,7 @@ class Plan:
     message: str
     """The message to the agent; empty for none."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Data that the kind needs, as plain JSON."""
+    """Data that the kind needs, as plain JSON; `effect` names an effect of its own."""
 
 
 @dataclass(frozen=True, slots=True)

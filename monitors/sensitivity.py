@@ -31,7 +31,7 @@ class PatternSettings:
     """Whether this is used at all."""
     sensitivity: Annotated[Sensitivity | None, Key()] = None
     """How early this one speaks up. Empty: as `patterns.sensitivity` says."""
-    severity: Severity = Severity.MEDIUM
+    severity: Annotated[Severity, Key()] = Severity.MEDIUM
     """Severity of the pattern when it is first seen. Each doubling beyond the threshold raises it by one, up to
     high."""
     confidence: float = 0.7
@@ -58,6 +58,21 @@ class PatternSettings:
         """The severity at a level: 1 when first seen, one more with each doubling."""
         ceiling = max(self.severity.rank, Severity.HIGH.rank)
         return list(Severity)[min(self.severity.rank + level - 1, ceiling)]
+
+    def graded(self, severity: Severity, usual: Severity = Severity.MEDIUM) -> Severity:
+        """Move a severity of a pattern's own scale by what the user set.
+
+        Args:
+            severity: As the pattern grades it.
+            usual: The severity at which the pattern begins unless it is set.
+
+        Returns:
+            As many steps higher or lower as the set one is from the usual one. Critical is never reached by moving:
+            it ends the run at once, so that only who set it, or a pattern that found it, gets it.
+        """
+        moved = severity.rank + self.severity.rank - usual.rank
+        most = max(severity.rank, self.severity.rank, Severity.HIGH.rank)
+        return list(Severity)[min(max(moved, 0), most)]
 
     def confidence_at(self, level: int) -> float:
         """The confidence at a level."""

@@ -304,9 +304,9 @@ def _checked(kind: InterventionKind, planned: Plan | Unfit, case: Case) -> Plan 
         raise TypeError(f"it answered with a {type(planned).__name__} and not with a Plan or Unfit")
     if len(planned.message) > MAX_MESSAGE:
         raise ValueError(f"its message has {len(planned.message)} characters; {MAX_MESSAGE} is the most")
-    if kind in SPEAKING and not planned.message.strip():
-        raise ValueError("it says nothing")
-    if kind in SPEAKING and planned.message in case.said:
+    if kind in SPEAKING and not planned.message.strip() and not planned.details.get("effect"):
+        raise ValueError("it says nothing and names no effect")
+    if kind in SPEAKING and planned.message and planned.message in case.said:
         return Unfit("this was said before, word for word")
     needed = {InterventionKind.RESOURCE_THROTTLING: "limits", ROLLBACK: "checkpoint"}.get(kind)
     if needed and needed not in planned.details:

@@ -148,7 +148,7 @@ class BlockedOnHuman:
         if not self._settings.questions or not self._alone or not _QUESTION.search(text[-400:]):
             return ()
         sentence = f"The turn ended with a question, and nobody has spoken since the task: {text.strip()[-160:]!r}."
-        return self._raise("question", 1, sentence, (seq, end.seq), severity=Severity.LOW)
+        return self._raise("question", 1, sentence, (seq, end.seq), severity=self._settings.graded(Severity.LOW))
 
     def _spoken(self, spoken: UserSpoke) -> Sequence[Issue]:
         self._last_words = (0, "")

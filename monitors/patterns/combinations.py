@@ -1,7 +1,7 @@
 """Patterns that are worse together than each alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
@@ -89,7 +89,8 @@ class Combinations:
         streaks = self._streaks[combination.name]
         if len(members) < len(found):
             return streaks.close()
-        issue = _combined(combination, members, seq)
+        combined = _combined(combination, members, seq)
+        issue = replace(combined, severity=self._settings.graded(combined.severity))
         return streaks.seen(issue, 1 + issue.severity.rank)
 
     def _worst(self, types: tuple[str, ...]) -> Issue | None:

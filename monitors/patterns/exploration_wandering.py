@@ -27,7 +27,7 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 class ExplorationWanderingSettings(PatternSettings):
     """Looking around without getting anywhere."""
 
-    severity: Severity = Severity.LOW
+    severity: Annotated[Severity, Key()] = Severity.LOW
     confidence: float = 0.6
     threshold: Share = 0.7
     """Score of many directories, going back and lost focus from which it is wandering."""

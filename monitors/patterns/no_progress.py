@@ -9,9 +9,10 @@ Two ways to be stuck:
 
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
 last progress. Tier 1 comes when it reaches the tolerance, not before the minimum of steps; tiers 2 and 3 come when
-the escalation wait has passed since the last intervention and nothing was gained. An intervention is assumed with
-each tier; another one (chaperon spoke) moves the wait, once for each tier. Tier 3 asks for a fresh attempt,
-and everything is counted anew from there.
+the escalation wait has passed since the last intervention and nothing was gained. Each comes at the very step.
+An intervention is assumed with each tier; another one (chaperon spoke) moves the wait, once for each tier. Tier 3 asks
+for a fresh attempt, and everything is counted anew from there. A run that is stuck for long is named an approach that
+it was not named before: with a tier, and between tiers that are further apart than two suggestions.
 """
 
 import re
@@ -26,6 +27,7 @@ from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
 from monitors.sensitivity import PatternSettings
+from monitors.signals.approaches import Approach, Stuck, another
 from monitors.signals.progress import Progress, Reading
 from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
@@ -50,13 +52,14 @@ class ProgressSettings:
     min_steps_before_intervention: Count = 10
     """Steps of the run before any intervention: an agent reads before it writes."""
     progress_check_interval: Count = 5
-    """Steps between two checks."""
+    """Steps within which a test run is fresh: an older one is not held against a run, and a first look at failing tests
+    after more steps is no failed attempt."""
     tier_escalation_wait: Count = 10
     """Steps between an intervention and the next stronger one; 8 is more eager, 15 more patient."""
     edits_without_test: Count = 40
     """Changes of one file, without a test run or a commit between them, after which a run counts as stuck."""
     strategy_reeval_frequency: Count = 15
-    """Steps without progress after which another approach is suggested."""
+    """Steps without progress after which an approach is named that was not tried, and between two such suggestions."""
     test_patterns: Annotated[tuple[Annotated[str, Key(check=names_counts)], ...], Key()] = ()
     """Regular expressions for test output of your own, tried first, with groups `passed` and `failed`, or `total` and
     `failed`. Example: `(?P<passed>\\d+) ok, (?P<failed>\\d+) broken`."""
@@ -68,6 +71,8 @@ class NoProgressSettings(PatternSettings):
 
     progress: Annotated[ProgressSettings, Elsewhere("progress")] = field(default_factory=ProgressSettings)
     """When a run counts as stuck, and how long each tier waits for the one before."""
+    severity: Annotated[Severity, Key()] = Severity.LOW
+    """Severity of the first tier; the second and third are one and two above it, up to high."""
     flat_runs: int = 2
     """Attempts without improvement after which a failing run is stuck; one more for each tier after."""
 
@@ -93,6 +98,13 @@ TIERS = (
 """A word that the last steps changed nothing; a strong warning, with the task said again; a fresh attempt from a good
 checkpoint, with what was learned. The figures make the severity formula choose in that proportion."""
 
+HOW = {
+    Stuck.IN_VAIN: "{attempts} attempts were no better by the tests",
+    Stuck.UNTESTED: "one file was changed over and over, and nothing was tested",
+    Stuck.NOTHING_NEW: "nothing new was read, tried or written",
+}
+"""How the run is stuck, for people and for the agent."""
+
 
 class NoProgress:
     """Raises `no_progress`; `details["tier"]` says how strong an answer is due."""
@@ -106,6 +118,7 @@ class NoProgress:
         self._progress = Progress(facts or SharedSignals(patterns_of(self._settings)))
         self._streaks = Streaks(1)
         self._step = 0
+        self._raised = 0
         self._last_what = "none yet"
         self._start_attempt(0)
 
@@ -132,6 +145,8 @@ class NoProgress:
         self._changed = False
         self._failing = self._green = self._measured = False
         self._began_seq = seq
+        self._suggested_at = self._step
+        self._named: set[str] = set()
         self._evidence: deque[int] = deque(maxlen=MAX_EVIDENCE)
         self._edits: Counter[str] = Counter()
 
@@ -182,6 +197,7 @@ class NoProgress:
         self._last_strong = self._last_new = self._step
         self._flat, self._flat_at_tier, self._tier, self._began_seq = 0, 0, 0, seq
         self._may_wait_again = True
+        self._named.clear()
         self._evidence.clear()
         self._edits.clear()
         return self._streaks.close()
@@ -220,40 +236,57 @@ class NoProgress:
     def _decide(self, seq: int) -> Sequence[Issue]:
         attempt_step = self._step - self._began_at_step
         settings = self._settings
-        if (
-            attempt_step < settings.progress.min_steps_before_intervention
-            or attempt_step % settings.progress.progress_check_interval
-        ):
+        if attempt_step < settings.progress.min_steps_before_intervention:
             return ()
         stuck = self._stuck_for()
         if self._tier == 0:
             due = stuck >= self._tolerance_now()
         else:
             due = stuck >= 2 and self._step - self._intervened_at >= settings.progress.tier_escalation_wait
-        return self._raise(TIERS[self._tier], stuck, seq) if due else ()
+        if due:
+            return self._raise(TIERS[self._tier], stuck, seq)
+        return self._suggest(stuck) if self._tier else ()
 
     def _raise(self, tier: Tier, stuck: int, seq: int) -> Sequence[Issue]:
         restarted = self._streaks.close() if tier.number == 1 else ()
-        found = self._streaks.seen(self._issue(tier, stuck), tier.number)
+        self._raised = 1 if tier.number == 1 else self._raised + 1
+        found = self._streaks.seen(self._issue(tier, stuck), self._raised)
         self._tier, self._intervened_at, self._may_wait_again = tier.number, self._step, True
         self._flat_at_tier = self._flat
         if tier.number == len(TIERS):
             self._start_attempt(seq)
         return (*restarted, *found)
 
+    def _suggest(self, stuck: int) -> Sequence[Issue]:
+        """Name another approach between two tiers; the next tier comes when it would have come."""
+        often = self._settings.progress.strategy_reeval_frequency
+        if stuck < often or self._step - max(self._intervened_at, self._suggested_at) < often:
+            return ()
+        self._may_wait_again = False
+        self._raised += 1
+        return self._streaks.seen(self._issue(TIERS[self._tier - 1], stuck), self._raised)
+
+    def _how(self) -> Stuck:
+        if self._failing and self._flat:
+            return Stuck.IN_VAIN
+        return Stuck.UNTESTED if self._untested() else Stuck.NOTHING_NEW
+
+    def _approach(self, stuck: int) -> Approach | None:
+        """The approach to name now, None while the present one may still serve."""
+        if stuck < self._settings.progress.strategy_reeval_frequency:
+            return None
+        approach = another(self._how(), self._named)
+        self._named.add(approach.name)
+        self._suggested_at = self._step
+        return approach
+
     def _issue(self, tier: Tier, stuck: int) -> Issue:
-        change = stuck >= self._settings.progress.strategy_reeval_frequency
-        how = (
-            f"{self._flat} attempts were no better by the tests"
-            if self._failing and self._flat
-            else "one file was changed over and over, and nothing was tested"
-            if self._untested()
-            else "nothing new was read, tried or written"
-        )
-        advice = " Another strategy is due." if change else ""
+        approach = self._approach(stuck)
+        how = HOW[self._how()].format(attempts=self._flat)
+        advice = f" Try another approach, {approach.name.replace('_', ' ')}: {approach.advice}" if approach else ""
         return Issue(
             type=self.name,
-            severity=tier.severity,
+            severity=self._settings.graded(tier.severity, Severity.LOW),
             confidence=tier.confidence,
             impact_factor=tier.impact_factor,
             began=self._began_seq,
@@ -264,7 +297,8 @@ class NoProgress:
                 "stuck_counter": stuck,
                 "step": self._step,
                 "last_progress": self._last_what,
-                "strategy_change": change,
+                "strategy_change": approach is not None,
+                "approach": approach.name if approach else "",
                 "fresh_attempt": tier.number == len(TIERS),
             },
         )

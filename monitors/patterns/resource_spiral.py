@@ -1,8 +1,9 @@
-"""Resources that run away: near a limit, or growing by the half and more from look to look.
+"""Resources that run away: near a limit, or growing from look to look.
 
 Two figures from 0 to 1 are compared with the threshold, and the worse one decides: the share of a limit that is used,
-and the growth over the last four looks, as 1 minus first over last, where each look was at least 1.5 times the one
-before. Small things may grow as they like: each resource has a floor below which growth means nothing.
+and the growth, as 1 minus first over last, for as long as each look was at least 1.2 times the one before. So fast
+growth is seen after four looks and slow growth after ten, and the pace tells how hard to throttle. Small things may
+grow as they like: each resource has a floor below which growth means nothing.
 """
 
 from collections import deque
@@ -30,13 +31,16 @@ from monitors.contract.tasks import Limits, Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Decision, Severity
 from monitors.sensitivity import PatternSettings, level_of
-from monitors.signals.meters import KINDS, LOOKS, GrowthMeter
+from monitors.signals.meters import KINDS, GrowthMeter
 from monitors.signals.polling import is_polling
 from monitors.signals.shared import SharedSignals
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 COMPACTIONS = 3
 """Times that the context is filled and shortened, one soon after the other, that make a spiral."""
+
+FAST = 1.5
+"""Pace of growth that is of high severity alone: doubled in less than two looks."""
 
 STEPS_A_CONTEXT = 25
 """Steps within which it is soon: a context of 200,000 tokens serves an ordinary run for a hundred steps and more."""
@@ -50,8 +54,9 @@ class ResourceSpiralSettings(PatternSettings):
     impact_factor: float = 0.3
     threshold: Share = 0.8
     """Share of a limit, or growth, from which it is reported."""
-    growth_rate: Annotated[float, Key(), Gt(1), Le(100)] = 1.5
-    """How many times the look before each look must be for growth to be a spiral."""
+    growth_rate: Annotated[float, Key(), Gt(1), Le(100)] = 1.2
+    """How many times the look before each look must be for growth to go on; at 1.5 and more it is
+    a spiral of high severity."""
     samples_a_look: int = 5
     """Samples of the process tree that are averaged into one look."""
     steps_a_look: int = 10
@@ -227,7 +232,7 @@ class ResourceSpiral:
         if pressure < self._threshold and not spirals:
             open_still = pressure >= 0.9 * self._threshold
             return () if open_still or meter.kind.name not in self._streaks else self._streaks.close(meter.kind.name)
-        level = (pressure >= self._threshold) + (pressure >= 1) + 2 * spirals
+        level = (pressure >= self._threshold) + (pressure >= 1) + spirals * (1 + (meter.pace() >= FAST))
         if not self._streaks.worse(level, meter.kind.name):
             return ()
         return self._streaks.seen(self._issue(meter, pressure, growth, level, seq), level)
@@ -237,7 +242,7 @@ class ResourceSpiral:
         parts = []
         if growth >= self._threshold:
             parts.append(
-                f"grew {meter.looks[-1] / meter.looks[0]:.1f} times in {LOOKS} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
+                f"grew {meter.looks[-1] / meter.first:.1f} times in {meter.growing + 1} looks to {meter.looks[-1]:.0f} {meter.kind.unit}"
             )
         if pressure >= self._threshold:
             used, limit = meter.kind.amount(meter.used), meter.kind.amount(meter.limit or 0.0)
@@ -246,7 +251,7 @@ class ResourceSpiral:
             parts.append(f"{counted(left, 'step')} left at this pace")
         return Issue(
             type=self.name,
-            severity=(Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL)[min(level, 3) - 1],
+            severity=self._settings.graded((Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL)[min(level, 3) - 1]),
             confidence=self._settings.confidence_at(min(level, 3)),
             impact_factor=self._settings.impact_factor,
             began=meter.evidence[0] if meter.evidence else seq,
@@ -257,7 +262,7 @@ class ResourceSpiral:
                 "score": round(max(pressure, growth), 3),
                 "used": round(meter.used, 1),
                 "limit": meter.limit,
-                "growth_rate": round(meter.looks[-1] / meter.looks[0], 2) if growth else None,
+                "growth_rate": round(meter.pace(), 2) if growth else None,
                 "steps_left": left,
             },
             key=meter.kind.name,

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from posixpath import dirname
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from monitors.contract.bounds import Flag, Share, Texts
+from monitors.contract.bounds import Flag, Key, Share, Texts
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, TaskReplaced, ToolCalled, UserSpoke
 from monitors.contract.tasks import Task
@@ -28,7 +28,7 @@ from monitors.streaks import MAX_EVIDENCE, Streaks
 class ScopeCreepSettings(PatternSettings):
     """Work on files that the task is not about."""
 
-    severity: Severity = Severity.HIGH
+    severity: Annotated[Severity, Key()] = Severity.HIGH
     confidence: float = 0.6
     # By weight: a critical path counts for several.
     threshold: Share = 0.3
@@ -195,7 +195,9 @@ class ScopeCreep:
         settings = self._settings
         issue = Issue(
             type=self.name,
-            severity=settings.severity_at(level) if sure or critical else Severity.MEDIUM,
+            severity=settings.severity_at(level)
+            if sure or critical
+            else settings.graded(Severity.MEDIUM, Severity.HIGH),
             confidence=settings.confidence_at(level) if sure else round(settings.confidence * 0.75, 3),
             impact_factor=min(1.0, settings.impact_factor + (0.3 if critical else 0.0)),
             began=min(one.seq for one in outside.values()),

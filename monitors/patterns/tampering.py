@@ -30,7 +30,7 @@ class TestTamperingSettings(PatternSettings):
 
     __test__ = False
 
-    severity: Severity = Severity.HIGH
+    severity: Annotated[Severity, Key()] = Severity.HIGH
     confidence: float = 0.65
     threshold: Annotated[float, Key(), Gt(0), Le(100)] = 1.0
     """Weight of all tampering since a person last spoke that makes an issue; a skipped test weighs 1 while tests

@@ -1,5 +1,6 @@
 """Signals in a run that several detectors use.
 
+approaches  approaches that a run which is stuck has not tried
 lru         a bounded memory of what was seen
 meters      meters of one resource
 normalise   the same thing said twice looks the same

@@ -1,14 +1,13 @@
 """Meters of one resource: its usage, its growth from look to look, and the time until its limit at this pace."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from monitors.contract.wording import counted, dollars, duration
 from monitors.streaks import MAX_EVIDENCE
 
 LOOKS = 4
-"""Looks over which growth is measured. Three ratios of 1.5 are 3.4 fold; four looks reach the threshold of 0.8 at
-five fold."""
+"""Looks over which the pace of growth is measured, and the least that growth lasts before it counts. Growth reaches the
+threshold of 0.8 at five fold: after four looks at 1.71 times each, after ten at 1.2."""
 
 STEPS_OF_A_SLOPE = 5
 """Steps over which the pace is measured that is projected to the limit."""
@@ -68,7 +67,11 @@ class GrowthMeter:
     slope: float = 0.0
     """Growth for each step, since the mark before the last."""
     growth: float = 0.0
-    """1 minus first over last where each look is so many times the one before, else 0."""
+    """1 minus first over last, from where each look began to be so many times the one before; else 0."""
+    first: float = 0.0
+    """The look at which the growth began that still goes on."""
+    growing: int = 0
+    """Looks since then."""
     looks: tuple[float, ...] = ()
     """The last ones, oldest first; a deque would hold 0.7 KB for them, and each agent has ten meters."""
     evidence: tuple[int, ...] = ()
@@ -86,9 +89,19 @@ class GrowthMeter:
         self.looks = (*self.looks, value)[-LOOKS:]
         self.evidence = (*self.evidence, seq)[-MAX_EVIDENCE:]
         self.pending, self.count = 0.0, 0
-        enough = len(self.looks) == LOOKS and value >= self.kind.floor
-        spirals = enough and all(later >= rate * earlier > 0 for earlier, later in pairwise(self.looks))
-        self.growth = 1 - self.looks[0] / value if spirals else 0.0
+        before = self.looks[-2] if len(self.looks) > 1 else 0.0
+        if before <= 0 or value < rate * before:
+            self.first, self.growing = value, 0
+        else:
+            self.growing += 1
+        counts = self.growing >= LOOKS - 1 and value >= self.kind.floor
+        self.growth = 1 - self.first / value if counts else 0.0
+
+    def pace(self) -> float:
+        """How many times the look before it each of the last looks was, on average; 1 for no growth."""
+        if not self.growth:
+            return 1.0
+        return float((self.looks[-1] / self.looks[0]) ** (1 / (LOOKS - 1)))
 
     def use(self, used: float, step: int) -> None:
         """Note what is used now, and how fast it grows."""

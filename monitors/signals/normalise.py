@@ -73,17 +73,22 @@ def call_key(tool: str, call: Mapping[str, Any], seq: int) -> bytes:
     return digest(tool.encode("utf-8", "replace") + b"\0" + data + redacted)
 
 
-_NOTHING = re.compile(
-    r"\s*(?:(?::|true|false|echo|printf|sleep 0|exit 0)(?:\s[^\n;&|<>`$()]{0,2000})?\s*;?\s*|#[^\n]{0,2000})\Z"
-)
+_BEGINS_IDLE = re.compile(r"\s*(?:(?::|true|false|echo|printf|sleep 0|exit 0)(?![\w./-])|#)")
+_IDLE = re.compile(r"\s*(?:(?::|true|false|echo|printf|sleep 0|exit 0)(?:\s[^&|<>`$()]*)?|#.*)?\Z")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
+_JOINT = re.compile(r"\n|;|&&|\|\|")
+MOST_IDLE = 4_000
+"""Characters of a command that may do nothing: a longer one is a text that is written somewhere."""
 NOTHING = digest(b"a call that does nothing")
 """The key of every call that does nothing, whatever its words."""
 
 
 def does_nothing(tool: str, call: Mapping[str, Any]) -> bool:
-    """Whether a command changes nothing and looks at nothing: `true`, `: words`, `echo` of its own words."""
+    """Whether a command changes and looks at nothing: `true`, `: words`, `echo` of its own words, or several such."""
     command = call.get("command")
-    return tool == "Bash" and isinstance(command, str) and _NOTHING.match(command) is not None
+    if tool != "Bash" or not isinstance(command, str) or len(command) > MOST_IDLE or not _BEGINS_IDLE.match(command):
+        return False
+    return all(_IDLE.match(part) for part in _JOINT.split(_QUOTED.sub("_", command)))
 
 
 def steady(text: str) -> str:

@@ -517,6 +517,9 @@ class HooksSection(Section):
     on_approval: FilePath | None = Field(default=None, alias="on-approval")
     """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (its main
     field), WHY, DEADLINE in seconds."""
+    on_intervention: FilePath | None = Field(default=None, alias="on-intervention")
+    """After an intervention was chosen. TASK_ID, AGENT, WORKSPACE, BRANCH, INTERVENTION (its id), KIND, PATTERN,
+    SEVERITY, MESSAGE, EFFECT (the effect of its own that a plugin's intervention names, or empty), DETAILS (JSON)."""
     on_error: FilePath | None = Field(default=None, alias="on-error")
     """After an incident that is an error: not after words to an agent and limits that tighten, which are routine.
     ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from itertools import cycle
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
@@ -86,3 +87,9 @@ def test_the_workspace_is_where_paths_belong() -> None:
     assert not [issue for part in inside for one in part for detector in detectors for issue in detector.see(one)]
     found = [issue for part in outside for one in part for detector in detectors for issue in detector.see(one)]
     assert {issue.type for issue in found} == {"scope_creep"}
+
+
+def test_an_agent_of_which_most_calls_do_nothing_is_seen_to_repeat_itself() -> None:
+    run, words = Run(), cycle((": thinking", "true", "echo still here", "echo 'a; b' && true"))
+    steps = [run.read(f"/w/{step}.py") if step % 6 == 0 else run.bash(next(words), f"{step}") for step in range(60)]
+    assert "repetition" in {issue.type for issue in seen(DetectorSettings(), *steps)}

@@ -10,6 +10,7 @@
 | `on-discovery` | if an agent notes a fact for others | DISCOVERY_ID, SCOPE, CONTENT, and those of the agent |
 | `on-pause` | after an agent was paused | REASON, RUNNING_TASKS (ids of all at work), and those of the agent |
 | `on-approval` | if an action waits for a person | REQUEST, TOOL, ACTION, WHY, DEADLINE, and those of the agent |
+| `on-intervention` | after an intervention | INTERVENTION, KIND, PATTERN, SEVERITY, MESSAGE, EFFECT, DETAILS, agent's |
 | `on-error` | after an incident that is an error | ERROR_TYPE, MESSAGE, and, if it is an agent's, those of the agent |
 
 Each fact comes as an environment variable, under its name and with CHAPERON_ and AXIOM_ before it. A hook that vetoes
@@ -24,7 +25,9 @@ import anyio
 import anyio.to_thread
 
 from checkpoints.workspace import repository
+from interventions.decisions import Intervention
 from interventions.words import InterventionKind
+from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
 from monitors.contract.words import Severity
 from supervisor.core.fold.conversation.history import subject_of
@@ -35,6 +38,7 @@ from supervisor.protocol.events import (
     DiscoveryNoted,
     FaultSeen,
     IncidentOpened,
+    InterventionChosen,
     MergeChanged,
     StateChanged,
 )
@@ -147,6 +151,8 @@ class HookRunner:
                 until = f"{event.deadline_seconds:g}"
                 about = {"TOOL": action.tool, "ACTION": subject_of(action), "WHY": event.why, "DEADLINE": until}
                 yield "on-approval", {**self._of_agent(event.agent), "REQUEST": event.request_id, **about}
+            case InterventionChosen(intervention=chosen):
+                yield "on-intervention", {**self._of_agent(event.agent), **_of_intervention(chosen)}
             case IncidentOpened(incident=incident) | FaultSeen(incident=incident):
                 if incident.type not in ROUTINE and incident.severity is not Severity.LOW:
                     about = {"ERROR_TYPE": incident.type, "MESSAGE": incident.summary}
@@ -212,6 +218,19 @@ def _of_merge(merge: Merge) -> dict[str, str]:
         "BRANCH": merge.branch,
         "TARGET": merge.target,
         "REPOSITORY": merge.project,
+    }
+
+
+def _of_intervention(chosen: Intervention) -> dict[str, str]:
+    details = {name: value for name, value in chosen.details.items() if name != "effect"}
+    return {
+        "INTERVENTION": chosen.id,
+        "KIND": str(chosen.kind),
+        "PATTERN": chosen.issue.type,
+        "SEVERITY": str(chosen.issue.severity),
+        "MESSAGE": chosen.message,
+        "EFFECT": str(chosen.details.get("effect", "")),
+        "DETAILS": anyjson.dumps(details).decode(),
     }
 
 

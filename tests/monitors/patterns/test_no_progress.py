@@ -6,6 +6,7 @@ import pytest
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
+from monitors.contract.words import Severity
 from monitors.patterns.no_progress import NoProgress, NoProgressSettings, ProgressSettings
 from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run, opened, play
@@ -63,7 +64,7 @@ def test_spinning_on_after_all_is_green_is_seen_in_the_end() -> None:
     def steps(run: Run, step: int) -> list[Observation]:
         return run.edit("/w/a.py") if step < 8 else checks(run, 5, 0) if step == 8 else run.bash("ls", "a")
 
-    assert tiers(steps, 45) == [(40, 1)]
+    assert tiers(steps, 45) == [(37, 1)]
 
 
 def test_a_hard_problem_gets_the_tiers_at_15_25_and_35_and_nothing_after_the_fresh_attempt() -> None:
@@ -91,7 +92,7 @@ def test_an_intervention_it_is_told_of_moves_the_next_tier_once() -> None:
         told = run.told("think again", by="chaperon") if step in {13, 17, 19} else []
         return [*told, *stuck_with_edits(run, step)]
 
-    assert tiers(steps, 30) == [(10, 1), (25, 2)]
+    assert tiers(steps, 30) == [(10, 1), (22, 2)]
 
 
 def test_the_word_that_follows_a_tier_is_that_tiers_own_intervention() -> None:
@@ -130,7 +131,7 @@ def test_swinging_between_two_bad_states_is_no_progress() -> None:
     def steps(run: Run, step: int) -> list[Observation]:
         return run.edit("/w/a.py") if step % 2 == 0 else checks(run, 4 + step % 4 // 2, 2 - step % 4 // 2)
 
-    assert (15, 1) in tiers(steps, 30)
+    assert tiers(steps, 30) == [(11, 1), (21, 2)]
 
 
 def test_a_person_who_speaks_gives_a_new_direction() -> None:
@@ -152,7 +153,7 @@ def test_sensitivity_moves_the_tolerance_and_never_the_minimum() -> None:
     def first(sensitivity: Sensitivity) -> tuple[int, int]:
         return tiers(stuck_with_edits, 30, NoProgress(NoProgressSettings(sensitivity=sensitivity)))[0]
 
-    assert [first(sensitivity) for sensitivity in Sensitivity] == [(15, 1), (10, 1), (10, 1)]
+    assert [first(sensitivity) for sensitivity in Sensitivity] == [(12, 1), (10, 1), (10, 1)]
 
 
 def test_the_sentence_and_the_details_tell_what_a_person_needs() -> None:
@@ -200,3 +201,53 @@ def test_one_file_that_is_changed_over_and_over_and_never_tested_is_stuck() -> N
 
 def test_changes_with_tests_between_them_are_no_such_thing() -> None:
     assert tiers(lambda run, step: checks(run, step, 0) if step % 30 == 0 else run.edit("/w/a.py"), 120) == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "wait", "expected"),
+    [
+        pytest.param(8, 10, [(15, 1), (25, 2), (35, 3)], id="as it comes"),
+        pytest.param(6, 8, [(13, 1), (21, 2), (29, 3)], id="more eager"),
+        pytest.param(10, 15, [(17, 1), (32, 2), (47, 3)], id="more patient"),
+    ],
+)
+def test_tuning_takes_effect_at_the_step_that_it_says(
+    tolerance: int, wait: int, expected: list[tuple[int, int]]
+) -> None:
+    tuned = ProgressSettings(consecutive_stuck_tolerance=tolerance, tier_escalation_wait=wait)
+    detector = NoProgress(NoProgressSettings(progress=tuned))
+    found = tiers(
+        lambda run, step: run.bash("git commit -m x", "[main 1a2b3cd] x") if step == 7 else run.bash("ls", "a"),
+        expected[-1][0],
+        detector,
+    )
+    assert found == expected
+
+
+def test_an_approach_that_was_not_named_is_named_each_time_that_another_is_due() -> None:
+    run, detector = Run(), NoProgress()
+    issues = opened(play(detector, *(stuck_with_edits(run, step) for step in range(1, 31))))
+    assert [issue.details["approach"] for issue in issues] == ["", "smallest_case", "last_good_state"]
+    assert "Try another approach, smallest case: Write the smallest case" in issues[1].sentence
+
+
+def test_another_approach_is_named_between_tiers_that_are_far_apart_and_moves_none_of_them() -> None:
+    def steps(run: Run, step: int) -> list[Observation]:
+        told = run.told("look elsewhere", by="chaperon") if step in {26, 41} else []
+        return [*told, *run.bash("ls", "a")]
+
+    run, detector = Run(), NoProgress(NoProgressSettings(progress=ProgressSettings(tier_escalation_wait=45)))
+    issues = opened(play(detector, *(steps(run, step) for step in range(1, 60))))
+    assert [(issue.details["step"], issue.details["tier"], issue.details["approach"]) for issue in issues] == [
+        (10, 1, ""),
+        (25, 1, "look_elsewhere"),
+        (40, 1, "other_cause"),
+        (55, 2, "measure"),
+    ]
+
+
+def test_a_severity_that_is_set_moves_every_tier_and_never_to_a_stop() -> None:
+    settings = NoProgressSettings(severity=Severity.MEDIUM)
+    run, detector = Run(), NoProgress(settings)
+    issues = opened(play(detector, *(run.bash("ls", "a") for _ in range(31))))
+    assert [issue.severity for issue in issues] == [Severity.MEDIUM, Severity.HIGH, Severity.HIGH]

@@ -1,7 +1,14 @@
 from collections.abc import Iterable
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
+import pytest
+
+from interventions.contract import Case, Plan, ResourceUsage, Situation
+from interventions.decisions import LimitsInForce
+from interventions.kinds.resource_throttling import ResourceThrottling, factor_of, from_json, growth_of
+from interventions.settings import ReductionFactors
 from monitors.contract.actions import Review, Touch
 from monitors.contract.observations import (
     ContextCompacted,
@@ -13,8 +20,9 @@ from monitors.contract.observations import (
 )
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Decision, Severity
-from monitors.patterns.resource_spiral import ResourceSpiral
-from tests.monitors.steps import Run, play
+from monitors.patterns.resource_spiral import ResourceSpiral, ResourceSpiralSettings
+from supervisor.testing.samples import TASK
+from tests.monitors.steps import Run, opened, play
 
 
 def task(**limits: Any) -> Task:
@@ -148,3 +156,35 @@ def test_a_context_that_fills_up_again_and_again_is_a_spiral_until_it_lasts() ->
 def test_a_long_run_whose_context_is_shortened_now_and_then_is_none() -> None:
     run = Run()
     assert play(ResourceSpiral(), *(full(run, 40) for _ in range(6))) == []
+
+
+@pytest.mark.parametrize(
+    ("pace", "severity", "factor"),
+    [(1.25, Severity.MEDIUM, 0.85), (1.75, Severity.HIGH, 0.7), (2.5, Severity.HIGH, 0.5)],
+)
+def test_each_pace_of_growth_is_seen_and_reaches_its_own_factor(pace: float, severity: Severity, factor: float) -> None:
+    run, detector = Run(), ResourceSpiral(task=task(max_memory_mb=None))
+    looks = [400 * pace**number for number in range(10)]
+    (issue,) = opened(play(detector, samples(run, [value for value in looks for _ in range(5)])))[:1]
+    assert issue.severity is severity
+    (rate,) = growth_of(issue.details).values()
+    assert factor_of(rate, ReductionFactors()) == factor
+    used = issue.details["used"]
+    situation = Situation("a1", TASK, "i-1", 0.0, usage=ResourceUsage(memory_mb=used))
+    case = Case(issue, situation, limits=LimitsInForce(Limits(max_memory_mb=None)))
+    planned = ResourceThrottling().plan(case)
+    assert isinstance(planned, Plan)
+    limits = from_json(planned.details["limits"], case.limits)
+    assert limits.limits.max_memory_mb == ceil(round(max(2 * factor, 1.1) * used, 6))
+
+
+def test_growth_that_pauses_begins_anew() -> None:
+    run, detector = Run(), ResourceSpiral(task=task(max_memory_mb=None))
+    looks = [500, 650, 850, 850, 1100, 1450, 1450, 1900, 2500, 2500]
+    assert play(detector, samples(run, [value for value in looks for _ in range(5)])) == []
+
+
+def test_a_severity_that_is_set_moves_the_whole_scale() -> None:
+    run, detector = Run(), ResourceSpiral(ResourceSpiralSettings(severity=Severity.LOW), task(max_memory_mb=1000))
+    issues = opened(play(detector, samples(run, [500, 810, 1010])))
+    assert [issue.severity for issue in issues] == [Severity.LOW, Severity.MEDIUM]

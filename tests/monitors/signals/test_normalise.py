@@ -80,7 +80,21 @@ def test_any_text_has_a_form_and_the_form_is_steady(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [":", ": step 7 is done", "true", "echo I am thinking", "echo 'a b'", "printf x", "# a remark", "echo;"]
+    "command",
+    [
+        ":",
+        ": step 7 is done",
+        "true",
+        "echo I am thinking",
+        "echo 'a b'",
+        "printf x",
+        "# a remark",
+        "echo;",
+        "true && echo ok",
+        ": a\n: b",
+        "echo 'I am done; (really)'",
+        "echo a || true",
+    ],
 )
 def test_a_command_that_does_nothing_is_known_as_such(command: str) -> None:
     assert does_nothing("Bash", {"command": command})
@@ -97,6 +111,12 @@ def test_a_command_that_does_nothing_is_known_as_such(command: str) -> None:
         "printf x | sh",
         "echo `ls`",
         "truely",
+        "echo a; 'ls'",
+        "echo 'a' | 'sh'",
+        'echo "a $(ls)"',
+        "true & ls",
+        "echo.sh",
+        "printf 'x' && ./run",
         "ls",
     ],
 )

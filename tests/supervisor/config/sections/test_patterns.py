@@ -1,3 +1,4 @@
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -8,6 +9,10 @@ from monitors.detectors import DetectorSettings
 from monitors.sensitivity import Sensitivity
 from supervisor.config.model import Config
 from supervisor.runtime.assembly.settings import detector_settings
+
+PATTERNS = [
+    one.name for one in fields(DetectorSettings) if hasattr(getattr(DetectorSettings(), one.name), "severity_at")
+]
 
 
 def settings(**patterns: Any) -> DetectorSettings:
@@ -62,3 +67,8 @@ def test_test_output_of_ones_own_is_read_by_a_pattern_that_names_its_groups() ->
     )
     with pytest.raises(ValidationError, match="names no group"):
         Config.model_validate({"progress": {"test_patterns": [r"(\d+) ok"]}})
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_each_pattern_has_a_severity_of_its_own_by_configuration(name: str) -> None:
+    assert getattr(settings(**{name: {"severity": "critical"}}), name).severity is Severity.CRITICAL

@@ -1,5 +1,6 @@
 """The user's scripts for what happens: real ones, under a whole daemon with a stand-in for the CLI."""
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,38 @@ async def test_one_that_is_ended_or_hangs_is_logged_and_changes_nothing(
     assert base.incidents() == []
 
 
+TICKET = """
+from interventions import InterventionKind, Plan
+
+
+class Ticket:
+    name = "ticket"
+    kind = InterventionKind.SOFT_CORRECTION
+    types = ("repetition",)
+
+    def plan(self, case):
+        return Plan("", {"effect": "open_ticket", "about": case.issue.type})
+
+
+make_intervention = Ticket
+"""
+
+
+async def test_an_intervention_of_ones_own_has_an_effect_of_its_own_and_need_not_say_a_word(base: Base) -> None:
+    script = 'echo "$EFFECT $KIND $PATTERN $SEVERITY $DETAILS $AGENT" > $SAID.new; mv $SAID.new $SAID'
+    done = hook(base, "on-intervention", script)
+    plugin = base.root / "ticket.py"
+    plugin.write_text(TICKET)
+    base.config["plugins"] = {"interventions": [str(plugin)]}
+    base.plan(*["ls"] * 4)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="ann")
+        await until(done.exists)
+    effect, kind, pattern, severity, details, agent = done.read_text().split()
+    assert (effect, kind, pattern, severity, agent) == ("open_ticket", "soft_correction", "repetition", "medium", "a1")
+    assert json.loads(details)["about"] == "repetition"
+
+
 async def test_a_storm_of_incidents_does_not_make_a_storm_of_hooks(
     base: Base, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +153,7 @@ def test_the_programs_that_the_daemon_runs_are_out_of_agents_reach(base: Base) -
 
 def test_each_key_that_names_a_script_is_a_hook_that_runs() -> None:
     names = {name.replace("_", "-") for name in HooksSection.model_fields if name not in ("timeout", "repositories")}
-    assert len(names) == 9
+    assert len(names) == 10
     full = Config.model_validate({"hooks": dict.fromkeys(names, "/x.sh")}).hooks
     assert set(full.programs()) == names
 
