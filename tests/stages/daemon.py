@@ -50,10 +50,11 @@ def greet():
     first = hear()
     say({"type": "control_response", "response": {"subtype": "success", "request_id": first["request_id"], "response": {}}})
     return hear()["message"]["content"]
-def begin():
-    prompt = greet()
+def take(prompt):
     hook = {"subtype": "hook_callback", "callback_id": "p", "input": {"hook_event_name": "UserPromptSubmit", "prompt": prompt}}
     say({"type": "control_request", "request_id": "prompt", "request": hook})
+def begin():
+    take(greet())
     say({"type": "system", "subtype": "init", "session_id": "stand-in", "cwd": os.getcwd(), "tools": []})
 def done(**more):
     say({"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1, **more})

@@ -21,6 +21,7 @@ prompt = greet()
 if prompt == "starting":
     while True:
         hear()
+take(prompt)
 say({"type": "system", "subtype": "init", "session_id": "stand-in", "cwd": os.getcwd(), "tools": []})
 if prompt == "failed":
     raise SystemExit(3)
