@@ -26,6 +26,14 @@ def hear() -> Frame:
     return frame
 
 
+def take(message: Frame) -> None:
+    """Note a message, and say that it is taken up, as the CLI does before the model's next call."""
+    with Path("heard.log").open("a") as log:
+        log.write(json.dumps(message) + "\n")
+    if message.get("uuid"):
+        say({"type": "command_lifecycle", "command_uuid": message["uuid"], "state": "started"})
+
+
 def ask(request_id: str, event: str, **given: object) -> Frame:
     """Call a hook and wait for its answer; other lines meanwhile are messages, which are taken up."""
     say(
@@ -36,8 +44,7 @@ def ask(request_id: str, event: str, **given: object) -> Frame:
         }
     )
     while (line := hear()).get("response", {}).get("request_id") != request_id:
-        with Path("heard.log").open("a") as log:
-            log.write(json.dumps(line) + "\n")
+        take(line)
     with Path("answers.log").open("a") as log:
         log.write(json.dumps([request_id, line["response"]]) + "\n")
     output: Frame = line["response"]["response"].get("hookSpecificOutput", {})

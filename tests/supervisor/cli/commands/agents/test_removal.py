@@ -14,6 +14,7 @@ from tests.supervisor.cli.conftest import chaperon
 
 WORKS = """
 prompt = greet()
+take(prompt)
 say({"type": "system", "subtype": "init", "session_id": "stand-in", "cwd": os.getcwd(), "tools": []})
 import subprocess
 if "write" in prompt:
