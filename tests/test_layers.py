@@ -159,9 +159,9 @@ USERS_OF_THE_DAEMON = (
     "supervisor/runtime/service.py",
     "supervisor/runtime/parts.py",
     "supervisor/runtime/serving.py",
-    "supervisor/runtime/api/",
+    "supervisor/runtime/api/app.py",
 )
-"""Who makes the daemon, and who lets people ask it for everything. All others are handed the parts that they use."""
+"""Who makes the daemon, and who hands its parts to the routes. All others, each route too, are handed what they use."""
 
 
 def test_nobody_but_who_makes_and_who_serves_the_daemon_knows_it_whole() -> None:

@@ -22,11 +22,11 @@ from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.api.routes.gathering import gather
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
+from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
 
 STAND_IN = Path(__file__).with_name("stand_in.py")

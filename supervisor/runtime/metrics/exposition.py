@@ -23,7 +23,7 @@ def exposition(counted: bytes, journal: Path, checkpoints: Path) -> str:
     """The text that is served. Blocks.
 
     Args:
-        counted: What `supervisor.runtime.api.routes.gathering` gave, in this process or in the one that started it.
+        counted: What `supervisor.runtime.metrics.gathering` gave, in this process or in the one that started it.
         journal: The journal's directory.
         checkpoints: The folder that has the stores of checkpoints.
     """

@@ -1,5 +1,6 @@
 """The routes by which a person lets an agent do what the reviewer would block, looks at that, and takes it back."""
 
+from typing import Protocol
 from uuid import uuid4
 
 from fastapi import FastAPI
@@ -8,7 +9,7 @@ from pydantic import BaseModel, Field
 from monitors.review.allowances import Allowance
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
@@ -42,7 +43,15 @@ class Allowed(BaseModel):
     """How long it is still good; null where it does not expire."""
 
 
-def allowance_routes(api: FastAPI, daemon: Daemon) -> None:
+class AllowanceParts(RequestParts, TimeParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+    def boot_id(self) -> str:
+        """Id of this boot of the machine."""
+        ...
+
+
+def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
     """Add them. Only a person reaches them: the server turns the processes of agents away."""
 
     @api.get("/v1/allowances")

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from supervisor.runtime.api.routes.orders import RequestId
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.services.autopilot import Autopilot, AutopilotWanted
 from supervisor.runtime.socket.peer import By
@@ -46,7 +46,7 @@ class AutopilotState(BaseModel):
     """Path of that one's report."""
 
 
-def autopilot_routes(api: FastAPI, daemon: Daemon, autopilot: Autopilot) -> None:
+def autopilot_routes(api: FastAPI, daemon: BoardParts, autopilot: Autopilot) -> None:
     """Add them."""
 
     def state() -> AutopilotState:

@@ -1,12 +1,15 @@
-"""The route of budgets: what of the day's is spent, by account, and which agents wait for a usage limit to end."""
+"""The routes of spending: of all agents, and of the day's budgets, with who waits for a usage limit to end."""
+
+from datetime import UTC, datetime
+from typing import Protocol
 
 from fastapi import FastAPI
 from pydantic import BaseModel
 
 from supervisor.core.fold.summary import DAY, Summary
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import BoardParts, TimeParts
 from supervisor.runtime.daemon.usage_turns import UsageTurn, utc
-from supervisor.runtime.services.budgets import Budgets, account_facts
+from supervisor.runtime.services.budgets import BudgetParts, Budgets, account_facts
 
 
 class BudgetRow(BaseModel):
@@ -47,7 +50,41 @@ class BudgetsResponse(BaseModel):
     """Why no stored task is begun for the account in force now; empty if it may be."""
 
 
-def budget_routes(api: FastAPI, daemon: Daemon, budgets: Budgets) -> None:
+class CostsResponse(BaseModel):
+    """Spending of all agents, live and ended."""
+
+    total_usd: float
+    """In US dollars, as the CLI says it, with an estimate of what it has not counted yet."""
+    today_usd: float
+    """Since midnight of UTC."""
+    by_day: dict[str, float]
+    """By day of UTC. Example: `2026-11-22`."""
+    tokens: dict[str, int]
+    """By kind: `input`, `cache_write`, `cache_read` and `output`."""
+
+
+class CostParts(BoardParts, TimeParts, Protocol):
+    """The parts of the daemon that the route of costs needs."""
+
+
+def cost_routes(api: FastAPI, daemon: CostParts) -> None:
+    """Add the route of costs."""
+
+    @api.get("/v1/costs")
+    async def costs() -> CostsResponse:
+        """Return the spending of all agents, in total and by day."""
+        spent = daemon.board.costs
+        today = int(daemon.wall() // DAY)
+        by_day = {
+            datetime.fromtimestamp(day * DAY, UTC).date().isoformat(): cost
+            for day, cost in sorted(spent.by_day.items())
+        }
+        return CostsResponse(
+            total_usd=spent.cost_usd, today_usd=spent.by_day.get(today, 0.0), by_day=by_day, tokens=dict(spent.tokens)
+        )
+
+
+def budget_routes(api: FastAPI, daemon: BudgetParts, budgets: Budgets) -> None:
     """Add it."""
 
     @api.get("/v1/budgets")

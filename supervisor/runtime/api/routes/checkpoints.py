@@ -12,7 +12,6 @@ from checkpoints.restore.patches import FilePatch, patches
 from checkpoints.store.records import to_data
 from monitors.contract.errors import UsageError
 from supervisor.protocol.rollbacks import RollbackRequest
-from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Checkpoints
@@ -79,7 +78,7 @@ class AgentDiff(BaseModel):
     """How many files changed beside those named."""
 
 
-def checkpoint_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
+def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: ReadingService) -> None:
     """Add the routes."""
 
     @api.get("/v1/checkpoints", response_class=Response)

@@ -6,11 +6,11 @@ from fastapi import FastAPI, Query
 from supervisor.core.discoveries import Discovery
 from supervisor.protocol.events import DiscoveryForgotten
 from supervisor.runtime.api.routes.directories import project_meant
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import RecordParts
 from supervisor.runtime.socket.peer import By
 
 
-def discovery_routes(api: FastAPI, daemon: Daemon) -> None:
+def discovery_routes(api: FastAPI, daemon: RecordParts) -> None:
     """Add them: the server turns the processes of agents away."""
 
     @api.get("/v1/discoveries")

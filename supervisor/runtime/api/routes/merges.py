@@ -1,13 +1,13 @@
 """The routes of the socket's API that are about merges of agents' branches."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
 from supervisor.protocol.merges import Merge, MergePlan
-from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.merging.merge_queue import MergeQueue
 from supervisor.runtime.socket.peer import By
 
 MERGE = TypeAdapter(Merge)
@@ -21,7 +21,16 @@ class MergeBody(SubmissionRequest):
     """The target; empty for the branch that the work was begun from."""
 
 
-def merge_routes(api: FastAPI, daemon: Daemon) -> None:
+class MergingParts(Protocol):
+    """The part of the daemon that these routes need."""
+
+    @property
+    def merging(self) -> MergeQueue:
+        """Carries merges out, one after the other."""
+        ...
+
+
+def merge_routes(api: FastAPI, daemon: MergingParts) -> None:
     """Add the routes."""
 
     @api.get("/v1/merges")

@@ -7,11 +7,10 @@ from fastapi import FastAPI, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import PlainTextResponse
 
-from supervisor.runtime.api.routes.gathering import gather
 from supervisor.runtime.api.serving.server import Server
 from supervisor.runtime.api.serving.together import Together
 from supervisor.runtime.api.serving.turnstile import QuestionsInTurn, Turnstile
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.metrics.gathering import MeasuredParts, gather
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere, HandOverProtocol
 from supervisor.runtime.reading.jobs import MetricsText
 from supervisor.runtime.reading.reader import ReadingService
@@ -26,7 +25,7 @@ process looks at every store for them: four that asked without end took so much 
 three times as long. Nobody scrapes oftener, and one alone waits for nothing."""
 
 
-def metrics_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None:
+def metrics_routes(api: FastAPI, daemon: MeasuredParts, reader: ReadingService) -> None:
     """Add the route.
 
     Args:
@@ -42,7 +41,9 @@ def metrics_routes(api: FastAPI, daemon: Daemon, reader: ReadingService) -> None
         return AnsweredElsewhere(reader, MetricsText(await counted.get()))
 
 
-async def serve_metrics(daemon: Daemon, reader: ReadingService, turnstile: Turnstile, listening: socket.socket) -> None:
+async def serve_metrics(
+    daemon: MeasuredParts, reader: ReadingService, turnstile: Turnstile, listening: socket.socket
+) -> None:
     """Serve the metrics and nothing else on a TCP port until cancelled: no one who reaches it can steer an agent."""
     api = FastAPI(title="chaperon metrics", docs_url=None, redoc_url=None, openapi_url=None)
     api.add_middleware(QuestionsInTurn, turnstile=turnstile)

@@ -1,7 +1,7 @@
 """The routes by which a person controls many agents at once, and has no new tasks taken."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Protocol
 from uuid import uuid4
 
 import anyio.to_thread
@@ -14,11 +14,12 @@ from supervisor.protocol import events
 from supervisor.protocol.kinds.orders import OrderControl
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.api.routes.directories import project_meant
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import Label, SubmissionRequest
 from supervisor.runtime.services import orders, removal
-from supervisor.runtime.services.removal import Removal
+from supervisor.runtime.services.orders import OrderParts
+from supervisor.runtime.services.removal import Removal, RemovalParts
 from supervisor.runtime.socket.peer import By
 
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")]
@@ -130,7 +131,11 @@ class DrainBody(SubmissionRequest):
     reason: Annotated[str, Field(max_length=1_000)] = ""
 
 
-def order_routes(api: FastAPI, daemon: Daemon) -> None:
+class OrderRouteParts(OrderParts, RemovalParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+
+def order_routes(api: FastAPI, daemon: OrderRouteParts) -> None:
     """Add them. Only a person reaches them: the server turns the processes of agents away."""
 
     @api.post("/v1/orders/{control}")
@@ -198,7 +203,7 @@ def order_routes(api: FastAPI, daemon: Daemon) -> None:
         return _told(daemon.board.orders.drain_of(project, {label} if label else ()))
 
 
-def in_force_now(daemon: Daemon) -> OrdersInForce:
+def in_force_now(daemon: BoardParts) -> OrdersInForce:
     """Return what stands, for the routes that tell of it."""
     orders_ = daemon.board.orders
     pauses = [
@@ -241,7 +246,7 @@ def _check(control: OrderControl, wanted: OrderBody) -> None:
         raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
 
 
-async def _project(daemon: Daemon, directory: str) -> str:
+async def _project(daemon: BoardParts, directory: str) -> str:
     """Return the repository of a directory, also of one that has gone and is known; raises as `project_meant`."""
     known = {one.project for one in daemon.board.summaries()} | daemon.board.orders.pauses.keys()
     return await anyio.to_thread.run_sync(project_meant, directory, known - {""})

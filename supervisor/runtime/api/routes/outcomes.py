@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
+from typing import Protocol
 
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -11,7 +12,7 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.learning import OutcomeTally
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import RecordParts, RequestParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
@@ -39,7 +40,11 @@ class Lesson(BaseModel):
     """The adjustment that can be undone."""
 
 
-def outcome_routes(api: FastAPI, daemon: Daemon, patterns: Callable[[], Collection[str]]) -> None:
+class OutcomeParts(RecordParts, RequestParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+
+def outcome_routes(api: FastAPI, daemon: OutcomeParts, patterns: Callable[[], Collection[str]]) -> None:
     """Add the routes.
 
     Args:

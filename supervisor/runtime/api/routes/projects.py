@@ -1,13 +1,14 @@
 """The routes of the socket's API that are about checkpoints of whole projects."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from uuid import uuid4
 
 from fastapi import FastAPI
 from pydantic import Field, TypeAdapter
 
 from supervisor.protocol.projects import ProjectCheckpoint, ProjectRollback
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import BoardParts
+from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.projects.preview import ProjectPlan
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
@@ -50,38 +51,47 @@ class ProjectRollbackBody(ProjectPlanBody):
     """Names the request, which is carried out once however often it is sent."""
 
 
-def project_routes(api: FastAPI, daemon: Daemon) -> None:
+class ProjectRouteParts(BoardParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+    @property
+    def project_work(self) -> ProjectWork:
+        """Checkpoints and rollbacks of projects."""
+        ...
+
+
+def project_routes(api: FastAPI, daemon: ProjectRouteParts) -> None:
     """Add the routes."""
 
     @api.get("/v1/project-checkpoints")
     async def checkpoints(project: str = "") -> list[dict[str, Any]]:
         """Return the project checkpoints, of one project or of all, oldest first."""
-        of = await daemon.projects.project_at(project) if project else ""
+        of = await daemon.project_work.checkpoints.project_at(project) if project else ""
         return [_row(one) for one in daemon.board.projects.all(of)]
 
     @api.post("/v1/project-checkpoints")
     async def make(wanted: ProjectCheckpointBody, by: By) -> dict[str, Any]:
         """Keep all worktrees, branches, task states and agents of a project under one name; durable once answered."""
-        of = await daemon.projects.project_at(wanted.project)
-        return _row(await daemon.projects.make(of, wanted.name, by, note=wanted.note))
+        of = await daemon.project_work.checkpoints.project_at(wanted.project)
+        return _row(await daemon.project_work.checkpoints.make(of, wanted.name, by, note=wanted.note))
 
     @api.get("/v1/project-checkpoints/{name}")
     async def checkpoint(name: str, project: str = "") -> dict[str, Any]:
         """Return all of a project checkpoint."""
-        of = await daemon.projects.project_at(project) if project else ""
+        of = await daemon.project_work.checkpoints.project_at(project) if project else ""
         facts: dict[str, Any] = CHECKPOINT.dump_python(daemon.board.projects.find(name, of), mode="json")
         return facts
 
     @api.post("/v1/project-checkpoints/{name}/forget")
     async def forget(name: str, about: ProjectBody, by: By) -> dict[str, Any]:
         """Let go of a project checkpoint, a named one too."""
-        of = await daemon.projects.project_at(about.project)
-        return _row(await daemon.projects.forget(name, of, by))
+        of = await daemon.project_work.checkpoints.project_at(about.project)
+        return _row(await daemon.project_work.checkpoints.forget(name, of, by))
 
     @api.post("/v1/project-checkpoints/{name}/plan")
     async def plan(name: str, about: ProjectPlanBody) -> dict[str, Any]:
         """Return what going back with a whole project would do now. Nothing is changed."""
-        of = await daemon.projects.project_at(about.project)
+        of = await daemon.project_work.checkpoints.project_at(about.project)
         how = ProjectRollbackRequest(name, with_branches=about.with_branches)
         facts: dict[str, Any] = PLAN.dump_python(await daemon.project_work.rollbacks.plan(of, how), mode="json")
         return facts
@@ -92,7 +102,7 @@ def project_routes(api: FastAPI, daemon: Daemon) -> None:
 
         It is done when this is answered.
         """
-        of = await daemon.projects.project_at(wanted.project)
+        of = await daemon.project_work.checkpoints.project_at(wanted.project)
         how = ProjectRollbackRequest(name, with_branches=wanted.with_branches, unusual=wanted.unusual)
         done = await daemon.project_work.rollbacks.roll_back(of, how, by, wanted.request_id or uuid4().hex)
         facts: dict[str, Any] = ROLLBACK.dump_python(done, mode="json")

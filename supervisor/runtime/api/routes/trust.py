@@ -1,6 +1,7 @@
 """The routes by which a person examines a repository's settings and lets them count."""
 
 from pathlib import Path
+from typing import Protocol
 
 import anyio.to_thread
 from fastapi import FastAPI, Query
@@ -10,7 +11,7 @@ from monitors.contract.errors import UsageError
 from supervisor.core.registers.trusts import Trust
 from supervisor.protocol import events
 from supervisor.protocol.claude.settings import RepositorySetting
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.api.routes.parts import BoardParts, RecordParts
 from supervisor.runtime.daemon.repository_hooks import FOLDER, look_at_hooks
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
 from supervisor.runtime.processes.launcher import Brings
@@ -95,7 +96,7 @@ class ProgramsConfirmed(SubmissionRequest):
     """Of what was shown."""
 
 
-def program_routes(api: FastAPI, daemon: Daemon, in_force: Reloading) -> None:
+def program_routes(api: FastAPI, daemon: RecordParts, in_force: Reloading) -> None:
     """Add those about programs that the configuration names. Only a person reaches them, as the others."""
 
     async def shown_now() -> ConfiguredPrograms:
@@ -137,7 +138,15 @@ def program_routes(api: FastAPI, daemon: Daemon, in_force: Reloading) -> None:
         return await shown_now()
 
 
-def trust_routes(api: FastAPI, daemon: Daemon) -> None:
+class TrustParts(RecordParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+    async def brings(self, workspace: str) -> Brings:
+        """Return the settings of the repository for a CLI in a workspace."""
+        ...
+
+
+def trust_routes(api: FastAPI, daemon: TrustParts) -> None:
     """Add them. Only a person reaches them: the server turns the processes of agents away."""
 
     @api.get("/v1/trust")
@@ -177,7 +186,7 @@ async def _workspace(directory: str) -> str:
     return await Submission(prompt="look", repository=directory).check()
 
 
-async def _shown(daemon: Daemon, workspace: str, brings: Brings) -> RepositorySettings:
+async def _shown(daemon: BoardParts, workspace: str, brings: Brings) -> RepositorySettings:
     found, root = brings.repository.found, brings.repository.root
     hooks = await anyio.to_thread.run_sync(look_at_hooks, Path(root))
     run = bool(hooks.digest) and daemon.board.trusts.trusted(root, hooks.digest)

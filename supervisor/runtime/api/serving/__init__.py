@@ -1,8 +1,9 @@
 """How requests are served: connections, bounds of bodies, the rate, answers, and shared work.
 
-bodies     bounds of requests' bodies
-json_edge  JSON at the API's edge
-server     the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
-together   shared work: one run for all callers that requested it before it began
-turnstile  the rate of requests
+agent_rows  the list of all agents as JSON, in parts between which others get their turn
+bodies      bounds of requests' bodies
+json_edge   JSON at the API's edge
+server      the API's server on a Unix socket, for peers that `supervisor.runtime.socket.admission` admits
+together    shared work: one run for all callers that requested it before it began
+turnstile   the rate of requests
 """

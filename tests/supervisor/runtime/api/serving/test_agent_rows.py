@@ -10,7 +10,7 @@ import pytest
 from monitors.contract import anyjson
 from supervisor.core.board import Board
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.agent_rows import SENT_BYTES, AgentRows
+from supervisor.runtime.api.serving.agent_rows import SENT_BYTES, AgentRows
 from supervisor.runtime.daemon.summary_json import SUMMARY, written
 from tests.simulation.world import World
 from tests.stages.session import Play

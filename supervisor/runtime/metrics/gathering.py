@@ -2,21 +2,56 @@
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import anyio.lowlevel
 
+from supervisor.core.board import Board
 from supervisor.core.fold.summary import DAY
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.session import Session
-from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.metrics.metrics import Counted, Sample
+from supervisor.runtime.exporters.delivery import Exporting
+from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.metrics.metrics import Counted, Metrics, Sample
 
 AGENTS_AT_A_TIME = 20
 """Agents that are looked at before others get their turn in the loop: 50 microseconds each."""
 
 
-async def gather(daemon: Daemon) -> bytes:
+class MeasuredParts(Protocol):
+    """The parts of the daemon whose state is measured."""
+
+    @property
+    def board(self) -> Board:
+        """Agents and spending."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """The record, and how long its disk takes."""
+        ...
+
+    @property
+    def metrics(self) -> Metrics:
+        """Counters of events."""
+        ...
+
+    @property
+    def exporting(self) -> Sequence[Exporting]:
+        """Exporters to other systems."""
+        ...
+
+    def mono(self) -> float:
+        """Seconds on the clock that decisions use."""
+        ...
+
+    def wall(self) -> float:
+        """Unix time in seconds."""
+        ...
+
+
+async def gather(daemon: MeasuredParts) -> bytes:
     """Return the daemon's state as bytes for `exposition`.
 
     Sessions are read in the loop, which changes them, a few at a time.
@@ -31,7 +66,7 @@ async def gather(daemon: Daemon) -> bytes:
     return pickle.dumps(Counted(daemon.metrics, tuple(samples), os.getpid()))
 
 
-def _of_agent(daemon: Daemon, session: Session) -> Iterator[Sample]:
+def _of_agent(daemon: MeasuredParts, session: Session) -> Iterator[Sample]:
     known, agent = session.summary, session.summary.agent
     yield "chaperon_agents", (known.state,), 1
     yield "chaperon_agent_memory_bytes", (agent,), known.memory_mb * 2**20
@@ -46,7 +81,7 @@ def _of_agent(daemon: Daemon, session: Session) -> Iterator[Sample]:
             yield "chaperon_limit_used_ratio", (agent, each.limit), round(part, 4)
 
 
-def _of_daemon(daemon: Daemon) -> Iterator[Sample]:
+def _of_daemon(daemon: MeasuredParts) -> Iterator[Sample]:
     waiting = sum(len(session.approvals) for session in daemon.board.live())
     yield "chaperon_approvals_waiting", (), waiting
     costs = daemon.board.costs
