@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.config.reference import reference_markdown
+from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario
 from supervisor.rehearsal.scenario import Scenario
 from tests import drawings
 from tests.bench import figure_tables
@@ -35,6 +36,7 @@ SECTIONS = (
     Section("docs/reference/figures.md", "figures", figure_tables.all_figures),
     Section("docs/reference/configuration.md", "keys", reference_markdown),
     Section("docs/reference/scenarios.md", "scenario", lambda: reference_markdown(Scenario)),
+    Section("docs/reference/scenarios.md", "fleet", lambda: reference_markdown(FleetScenario)),
     Section("docs/reference/configuration.md", "effects", drawings.effects_as_table),
     Section("docs/reference/events.md", "adoption", drawings.taking_over_as_table),
     Section("docs/reference/events.md", "events", drawings.events_as_table),

@@ -17,6 +17,7 @@ STARTERS = {
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/processes/shim_client.py": "shims",
     "supervisor/standalone/watched_run.py": "the CLI that `exec --standalone` stands in for",
+    "supervisor/rehearsal/fleets/director.py": "the daemon of a fleet's rehearsal, and a person's commands: this program itself",
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
     "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",
     "supervisor/runtime/attached/relay_client.py": "the relay: this program itself",

@@ -3,6 +3,7 @@
 check           the outcome of a rehearsal, compared with a scenario's expectations
 connection      one HTTP/1.1 connection, served with h11 on an anyio stream
 expect          expectations of a scenario
+fleets/         rehearsals of fleets: several CLIs, stored tasks, a daemon that may be killed
 model           the scripted model
 model_requests  texts that the model got, read from a request
 person          acts of a person in a rehearsal, while a step's tool calls run or wait

@@ -37,21 +37,24 @@ class _Conversation:
     step: int = -1
     attempt: int = 0
     digest: bytes = b""
+    failure: Failure | None = None
+    """The answer to the last request in the place of the step."""
 
     def take(self, digest: bytes) -> None:
         """Move on by one step, or count a retry: after a failure, or where the messages are the same as before."""
-        failed = self.step >= 0 and self.answer()[1] is not None
-        if failed or digest == self.digest:
+        if self.failure is not None or digest == self.digest:
             self.attempt += 1
         else:
             self.step, self.attempt = self.step + 1, 0
         self.digest = digest
+        failures, is_failing = self.played().failures, self.played().is_failing
+        number = self.attempt if is_failing is None else 0 if is_failing() else len(failures)
+        self.failure = failures[number] if number < len(failures) else None
 
-    def answer(self) -> tuple[ScriptStep, Failure | None]:
-        """The step to play, and the failure to play in its place, if one is left."""
+    def played(self) -> ScriptStep:
+        """The step to play."""
         steps = self.script.steps
-        step = steps[self.step] if self.step < len(steps) else self.script.ending
-        return step, step.failures[self.attempt] if self.attempt < len(step.failures) else None
+        return steps[self.step] if self.step < len(steps) else self.script.ending
 
     def tool_ids(self) -> Iterator[str]:
         """Ids for this step's calls."""
@@ -68,7 +71,8 @@ class ScriptedModel:
 
     Args:
         scripts: One conversation, or several. A request is played by the first script whose `when` and `api_key` fit
-            it; one that asks for neither comes after all that do.
+            it; one that asks for neither comes after all that do. Of scripts that are `named_last`, the one whose text
+            was said last plays.
     """
 
     def __init__(self, scripts: ModelScript | Iterable[ModelScript]) -> None:
@@ -147,18 +151,24 @@ class ScriptedModel:
             return await connection.answer(400, reply.error_body(self._no_script()))
         conversation.take(_digest(body))
         self._record(asked, body, conversation)
-        step, failure = conversation.answer()
+        step, failure = conversation.played(), conversation.failure
         return await play(connection, body, step, conversation.message_id(), conversation.tool_ids(), failure)
 
     def _find(self, asked: HttpRequest, body: Mapping[str, Any]) -> _Conversation | None:
         key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
         messages = body.get("messages") or [{}]
-        first = joined_text(messages[0].get("content", ""))
+        first, found, at = joined_text(messages[0].get("content", "")), None, -1
+        said = "\n".join(joined_text(one.get("content", "")) for one in messages if one.get("role") != "assistant")
         for conversation in sorted(self._conversations, key=lambda each: not (each.script.when or each.script.api_key)):
             script = conversation.script
-            if script.when in first and script.api_key in ("", key):
-                return conversation
-        return None
+            if script.api_key not in ("", key):
+                continue
+            if script.named_last:
+                if (place := said.rfind(script.when)) > at:
+                    found, at = conversation, place
+            elif script.when in first:
+                return found or conversation
+        return found
 
     def _no_script(self) -> ApiError:
         known = ", ".join(repr(conversation.script.when) for conversation in self._conversations) or "none"

@@ -27,6 +27,8 @@ async def play(
     failure: Failure | None,
 ) -> None:
     """Answer with the step, or with the failure in its place."""
+    if step.hold is not None:
+        await step.hold()
     await anyio.sleep(step.first_byte_seconds)
     model = str(body.get("model", ""))
     if isinstance(failure, ApiError):

@@ -396,13 +396,17 @@ def _policy(document: Document, scenario: Scenario, directory: str) -> Iterator[
             yield *place, f"policy: {explain(item, Config)}"
 
 
-def find(name: str) -> Path:
+def find(name: str, also: Mapping[str, Path] | None = None) -> Path:
     """Return the file of a scenario: one of that path, or one of that name that comes with chaperon.
+
+    Args:
+        name: The path or the name.
+        also: More of those that come with chaperon.
 
     Raises:
         NotFoundError: There is neither.
     """
-    there = shipped()
+    there = {**shipped(), **(also or {})}
     path = there.get(name, Path(name))
     if not path.exists():
         what = f"There is no scenario {name!r}: no file of that path, and none of that name comes with chaperon."

@@ -13,7 +13,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.git.git_command import run_git
 from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import LONGEST_SOCKET_PATH, SOCKET_NAME
-from supervisor.rehearsal.scenario import File, Scenario, ScenarioPaths
+from supervisor.rehearsal.scenario import File, Scenario, ScenarioPaths, ScratchRepository
 
 IDENTITY = {"user.name": "Rehearsal", "user.email": "rehearsal@localhost", "commit.gpgsign": "false"}
 """The scratch repository's own settings, so that commits work whatever the machine has."""
@@ -67,18 +67,27 @@ async def make(scenario: Scenario, places: ScenarioPaths) -> None:
     Raises:
         ScratchError: git failed; says what it said.
     """
-    workspace, home = Path(places.workspace), Path(places.home)
-    for directory in (workspace, home):
-        await anyio.Path(directory).mkdir(parents=True)
+    home = Path(places.home)
+    await anyio.Path(home).mkdir(parents=True)
     await _write(home, scenario.home)
+    await make_repository(scenario.repository, Path(places.workspace))
+
+
+async def make_repository(wanted: ScratchRepository, workspace: Path) -> None:
+    """Make a repository with its files, the committed ones in one commit on `main`.
+
+    Raises:
+        ScratchError: git failed; says what it said.
+    """
+    await anyio.Path(workspace).mkdir(parents=True)
     await _git(workspace, "init", "--quiet", "--initial-branch=main")
     for name, value in IDENTITY.items():
         await _git(workspace, "config", name, value)
-    await _write(workspace, [file for file in scenario.repository.files if file.committed])
+    await _write(workspace, [file for file in wanted.files if file.committed])
     await _git(workspace, "add", "--all")
     await _git(workspace, "commit", "--quiet", "--allow-empty", "--message=The scratch repository")
-    await _write(workspace, [file for file in scenario.repository.files if not file.committed])
-    if scenario.repository.remote:
+    await _write(workspace, [file for file in wanted.files if not file.committed])
+    if wanted.remote:
         remote = workspace.with_name("origin.git")
         await _git(workspace, "clone", "--quiet", "--bare", str(workspace), str(remote))
         await _git(workspace, "remote", "add", "origin", str(remote))

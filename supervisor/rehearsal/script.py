@@ -1,6 +1,6 @@
 """Scripts of a model: conversations as lists of steps, with the faults of an API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +98,11 @@ class ScriptStep:
     tokens: ScriptTokens = ScriptTokens()
     stop_reason: str = ""
     """Empty means `tool_use` where a tool is called, else `end_turn`."""
+    hold: Callable[[], Awaitable[object]] | None = None
+    """Waited for before the answer begins."""
+    is_failing: Callable[[], bool] | None = None
+    """Returns whether the first failure is still the answer, however often there is a request for the step; None: each
+    failure is the answer to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,9 @@ class ModelScript:
     steps: tuple[ScriptStep, ...]
     when: str = ""
     """Text that the conversation's first message must contain, such as a task's prompt or that of a subagent."""
+    named_last: bool = False
+    """Whether the text may be in any message to the model, and the script whose text was said last plays: that of an
+    agent's present task, once it was given another one."""
     api_key: str = ""
     """The key that requests must bring; empty means any."""
     ending: ScriptStep = ScriptStep((Say("All done."),))

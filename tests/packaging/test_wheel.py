@@ -58,7 +58,7 @@ def test_the_wheel_has_the_code_and_its_data_and_nothing_else(wheel: Path) -> No
     }  # fmt: skip
     wanted = {f"supervisor/units/{path.name}" for path in (ROOT / "systemd").iterdir()} | {
         f"supervisor/rehearsal/scenarios/{path.name}" for path in (ROOT / "supervisor/rehearsal/scenarios").glob("*.yaml")
-    }  # fmt: skip
+    } | {"supervisor/rehearsal/fleets/scenarios/fleet.yaml"}  # fmt: skip
     pages = {f"supervisor/{path.relative_to(ROOT)}" for path in (ROOT / "docs").rglob("*.md")}
     assert "supervisor/docs/reference/configuration.md" in pages
     assert wanted | pages <= names

@@ -209,3 +209,41 @@ async def test_a_step_can_be_waited_for() -> None:
             request = await model.wait_for_step(0)
     assert request.messages[0]["content"] == "do it"
     assert request.tools == ("Bash",)
+
+
+async def test_a_conversation_that_was_given_another_task_is_played_by_that_ones_script() -> None:
+    scripts = [
+        ModelScript(tuple(ScriptStep((Say(f"{name} {number}"),)) for number in range(2)), name, named_last=True)
+        for name in ("first", "second")
+    ]
+    async with ScriptedModel(scripts) as model:
+        said = [text_of(await post(model, body(*told, prompt="do the first"))) for told in ([], ["now the second"])]
+        said.append(text_of(await post(model, body(prompt="do the first again"))))
+    assert said == ["first 0", "second 0", "first 1"]
+
+
+async def test_an_answer_that_is_held_comes_once_it_is_let_go() -> None:
+    gate = anyio.Event()
+    async with ScriptedModel(ModelScript((ScriptStep((Say("at last"),), hold=gate.wait),))) as model:
+        answers: list[str] = []
+
+        async def ask() -> None:
+            answers.append(text_of(await post(model, body())))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await model.wait_for_step(0)
+            assert not answers
+            gate.set()
+    assert answers == ["at last"]
+
+
+async def test_a_step_fails_however_often_it_is_asked_for_until_it_fails_no_more() -> None:
+    failing = [True]
+    step = ScriptStep((Say("at last"),), (ApiError(400),), is_failing=lambda: failing[0])
+    async with ScriptedModel(ModelScript((step, ScriptStep((Say("next"),))))) as model:
+        answers = [await post(model, body()) for _ in range(3)]
+        failing[0] = False
+        answers += [await post(model, body("go on")), await post(model, body("go on", "more"))]
+    assert [answer.status_code for answer in answers] == [400, 400, 400, 200, 200]
+    assert [text_of(answer) for answer in answers[3:]] == ["at last", "next"]

@@ -3,7 +3,8 @@
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from os import environ
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from supervisor.cli.commands.agents.view import View
 from supervisor.cli.following import told
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
+from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario, is_fleet, load_fleet, shipped_fleets
 from supervisor.rehearsal.scenario import Scenario, find, load, shipped
 
 
@@ -26,11 +28,14 @@ def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
     """Play SCENARIO (a file, or the name of one that comes with chaperon) to the real CLI and check what it expects.
 
     A scripted model on loopback answers the CLI; no account is reached. Exit code 0 where everything is as expected.
+    That of a fleet has several CLIs, stored tasks, and a daemon that may be killed.
     """
 
     def work() -> int:
-        path = find(str(scenario))
-        return anyio.run(_play, load(path), str(path.absolute().parent), keep, as_json)
+        path = find(str(scenario), shipped_fleets())
+        if is_fleet(path):
+            return anyio.run(_play, partial(_fleet, load_fleet(path)), keep, as_json)
+        return anyio.run(_play, partial(_one, load(path), str(path.absolute().parent)), keep, as_json)
 
     common.run(work)
 
@@ -45,14 +50,34 @@ def demo(keep: bool) -> None:
             "A real Claude CLI in a scratch repository, a scripted model on loopback, and chaperon between them."
         )
         path = shipped()["demo"]
-        return anyio.run(_play, load(path), str(path.parent), keep, False)
+        return anyio.run(_play, partial(_one, load(path), str(path.parent)), keep, False)
 
     common.run(work)
 
 
-async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -> int:
+Watch = Callable[[bytes], object]
+
+Played = tuple[dict[str, object], Sequence[CheckFinding]]
+"""The outcome of a rehearsal as JSON without its findings, and these."""
+
+
+async def _one(scenario: Scenario, directory: str, base: Path, watch: Watch, _quiet: bool) -> Played:
     from supervisor.rehearsal.run import rehearse as play  # the daemon's imports, which `--help` should not pay
 
+    outcome, findings = await play(scenario, base, watch, directory=directory)
+    return _as_json(scenario, outcome), findings
+
+
+async def _fleet(fleet: FleetScenario, base: Path, watch: Watch, quiet: bool) -> Played:
+    from supervisor.rehearsal.fleets.fleet_run import rehearse_fleet  # as above
+
+    tell = (lambda _text: None) if quiet else terminal.echo
+    outcome, findings = await rehearse_fleet(fleet, base, watch, tell=tell)
+    told = {"tasks": dict(outcome.tasks), "agents": outcome.agents, "events": outcome.events}
+    return {"scenario": fleet.name, **told}, findings
+
+
+async def _play(play: Callable[[Path, Watch, bool], Awaitable[Played]], keep: bool, as_json: bool) -> int:
     base = _scratch_directory()
     ended_by: list[signal.Signals] = []
 
@@ -63,10 +88,10 @@ async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -
                 tasks.cancel_scope.cancel()
 
     try:
-        watch = (lambda _line: None) if as_json else _shower()
+        watch: Watch = (lambda _line: None) if as_json else _shower()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(end_on_signal, name="signals")
-            outcome, findings = await play(scenario, base, watch, directory=directory)
+            told, findings = await play(base, watch, as_json)
             tasks.cancel_scope.cancel()
         if ended_by:
             terminal.echo(f"Ended by {ended_by[0].name}; its agent was ended with it.", err=True)
@@ -78,9 +103,10 @@ async def _play(scenario: Scenario, directory: str, keep: bool, as_json: bool) -
             shutil.rmtree(base, ignore_errors=True)
     failed = any(finding.fails for finding in findings)
     if as_json:
-        terminal.echo_json(_as_json(scenario, outcome, findings))
+        shown = [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings]
+        terminal.echo_json({**told, "passed": not failed, "findings": shown})
     else:
-        _tell(scenario, findings)
+        _tell(str(told["scenario"]), findings)
     return common.FAILED if failed else 0
 
 
@@ -106,19 +132,17 @@ def _shower() -> Callable[[bytes], None]:
     return show
 
 
-def _tell(scenario: Scenario, findings: Sequence[CheckFinding]) -> None:
+def _tell(scenario: str, findings: Sequence[CheckFinding]) -> None:
     for finding in findings:
         mark = click.style("not as expected", fg="red") if finding.fails else "note"
         terminal.echo(f"{mark}: {finding.place}: {finding.says}")
     if not any(finding.fails for finding in findings):
-        terminal.echo(click.style(f"{scenario.name}: everything as expected.", fg="green"))
+        terminal.echo(click.style(f"{scenario}: everything as expected.", fg="green"))
 
 
-def _as_json(scenario: Scenario, outcome: RehearsalOutcome, findings: Sequence[CheckFinding]) -> dict[str, object]:
+def _as_json(scenario: Scenario, outcome: RehearsalOutcome) -> dict[str, object]:
     return {
         "scenario": scenario.name,
-        "passed": not any(finding.fails for finding in findings),
-        "findings": [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings],
         "state": outcome.state,
         "decisions": {call: review.decision for call, review in outcome.reviews.items()},
         "steps": [
