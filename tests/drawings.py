@@ -18,6 +18,7 @@ from supervisor.protocol import events
 from supervisor.runtime.api.app import make_api
 from supervisor.runtime.api.routes.autopilot import autopilot_routes
 from supervisor.runtime.api.routes.metrics import metrics_routes
+from supervisor.runtime.api.routes.orders import forgetting_routes
 from supervisor.runtime.api.routes.outcomes import outcome_routes
 from supervisor.runtime.api.routes.projects import project_routes
 from supervisor.runtime.api.routes.recovery import recovery_routes
@@ -141,6 +142,7 @@ def described_api() -> dict[str, Any]:
     metrics_routes(api, nobody, nobody)
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
+    forgetting_routes(api, nobody)
     task_routes(api, nobody, nobody, nobody, nobody)
     project_routes(api, nobody)
     autopilot_routes(api, nobody, nobody)

@@ -200,6 +200,12 @@ class Store(ObjectBase):
             self.ledger.append(dropped(name) for name in names)
             self.settle()
 
+    def blank_log(self) -> None:
+        """Settle, and leave no bytes of earlier promises in the write-ahead log."""
+        with self._mutex:
+            self.settle()
+            self._wal.blank()
+
     def hold_tip(self, label: str, commit: str) -> None:
         """Keep the last commit of a workspace, dropped or not: the next capture there builds upon its trees."""
         with self._mutex:

@@ -7,6 +7,7 @@ from checkpoints.retention import RetentionPolicy, to_drop
 from checkpoints.store.packing import Packed, pack
 from checkpoints.store.restore_journal import in_use
 from checkpoints.store.store import Store
+from monitors.contract.errors import UsageError
 
 MANY_PACKS = 20
 """Packs from which on looking an object up is worth shortening. Settling makes one for about a hundred captures."""
@@ -53,6 +54,31 @@ def maintain(
         dropped += more
     size = store.size_bytes
     return Upkeep(dropped, packed, size, quota is not None and size > quota)
+
+
+def forget(store: Store, agent: str) -> tuple[str, ...]:
+    """Drop an agent's checkpoints with all that only they hold, now; returns their names.
+
+    Killed in between, a second call does the rest.
+
+    Args:
+        store: The store.
+        agent: The agent's name.
+
+    Raises:
+        UsageError: A restore that was cut short needs one of them; nothing was dropped.
+        StoreFullError: There was no room to pack; they are dropped, and take room until the next time.
+        CheckpointError: Git is missing or failed; the same.
+    """
+    names = tuple(one.name for one in store.checkpoints if one.facts.agent == agent)
+    if needed := in_use(store) & frozenset(names):
+        raise UsageError(f"A rollback that was cut short needs {', '.join(sorted(needed))}; nothing was forgotten.")
+    if names:
+        store.drop(names)
+    store.sweep()
+    pack(store)
+    store.blank_log()
+    return names
 
 
 def _drop(

@@ -167,6 +167,17 @@ class WriteAheadLog:
         self.settled_bytes = settled_bytes
         self._end = _HEAD_BYTES
 
+    def blank(self) -> None:
+        """Write the log anew, so that no bytes of earlier promises are left in it. It must be empty.
+
+        Raises:
+            StoreFullError: There was no room; the log is as it was.
+        """
+        self._create(blank(self.settled_bytes, self.size_bytes))
+        os.close(self._fd)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        self._generation = 1
+
     def close(self) -> None:
         """Close the file."""
         if self._fd >= 0:

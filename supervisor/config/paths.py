@@ -79,6 +79,11 @@ class StatePaths:
         return self.state / "incidents.jsonl"
 
     @property
+    def forgetting(self) -> Path:
+        """The note on an agent that is being forgotten."""
+        return self.state / "forgetting.json"
+
+    @property
     def agents(self) -> Path:
         """One directory an agent: shim log, exit record."""
         return self.state / "agents"

@@ -282,6 +282,12 @@ class Board:
             self.costs.ended(summary)
             del self._began[event.agent]
 
+    def forget(self, agent: str) -> None:
+        """Know nothing of an ended agent any more; what it cost stays in the sums."""
+        for known in (self._ended, self._versions, self._began, self.failed, self.unmade):
+            known.pop(agent, None)
+        self.past.forget(agent)
+
     def settle(self) -> None:
         """Retire the sessions that ended, once the journal was read; one that still has an incident to tell stays."""
         for agent, session in list(self._live.items()):

@@ -12,11 +12,13 @@ from typing import Annotated
 from pydantic import Field
 
 from supervisor.protocol.kinds.daemon import (
+    AgentForgotten,
     DaemonStarted,
     DaemonStopped,
     FaultSeen,
     PolicyChanged,
     RecordDamaged,
+    RecordForgotten,
 )
 from supervisor.protocol.kinds.decisions import (
     ApprovalAsked,
@@ -116,6 +118,7 @@ __all__ = [
     "AgentAdopted",
     "AgentAttached",
     "AgentExited",
+    "AgentForgotten",
     "AgentLaunched",
     "AgentRemoved",
     "AgentRequest",
@@ -168,6 +171,7 @@ __all__ = [
     "ProjectCheckpointMade",
     "ProjectRollbackChanged",
     "RecordDamaged",
+    "RecordForgotten",
     "RecoveryChosen",
     "RecoveryTaken",
     "RedirectRequested",
@@ -203,6 +207,8 @@ AnyEvent = (
     DaemonStarted
     | PolicyChanged
     | RecordDamaged
+    | AgentForgotten
+    | RecordForgotten
     | DaemonStopped
     | FaultSeen
     | TaskSubmitted

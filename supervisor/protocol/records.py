@@ -80,7 +80,7 @@ def spell(event: AnyEvent | UnknownEvent) -> bytes:
     return anyjson.dumps(event)
 
 
-def frame(n: int, body: bytes, previous: str, key: bytes = b"") -> tuple[bytes, str]:
+def frame(n: int, body: bytes, previous: str, key: bytes = b"", stands_for: str = "") -> tuple[bytes, str]:
     """Make the whole line, newline included, of what `spell` gave; return it with its hash.
 
     Args:
@@ -88,8 +88,10 @@ def frame(n: int, body: bytes, previous: str, key: bytes = b"") -> tuple[bytes, 
         body: The event.
         previous: The hash of the line before.
         key: Signs it; empty leaves it unsigned.
+        stands_for: The hash of the line in whose place it stands, which the next line names; empty if in none's.
     """
-    unsigned = b'{"n":%d,%b' % (n, body[1:-1])
+    instead = b',"f":"%b"' % stands_for.encode() if stands_for else b""
+    unsigned = b'{"n":%d,%b%b' % (n, body[1:-1], instead)
     mark = b',"m":"%b"' % _signature(key, unsigned, previous.encode()) if key else b""
     return _close(b'%b%b,"p":"%b"' % (unsigned, mark, previous.encode()))
 
@@ -279,7 +281,9 @@ def line_hash(line: bytes) -> str:
 
 
 def chain_hash(line: bytes) -> str:
-    """Return the hash that the next line names: the line's own, or that of a damaged line which it stands for."""
+    """Return the hash that the next line names: the line's own, or that of the line in whose place it stands."""
+    if (instead := _INSTEAD.search(line[-_ENDING_BYTES:])) is not None:
+        return instead[1].decode()
     if _STANDS_FOR in line[-_ENDING_BYTES:]:
         event = read_event(line.removesuffix(b"\n"))
         if isinstance(event, RecordDamaged) and _HASH.fullmatch(event.follows):
@@ -293,10 +297,16 @@ _RECORD = b'{"n":'
 _BEGINNING = re.compile(rb'\{"n":[0-9]{1,20},"agent":("(?:[^"\\]|\\.)*"),"at":(-?[0-9.eE+-]+),')
 """How the line of an event begins: the three fields of `Event`, in their order."""
 _HEADER = re.compile(rb'\{"first":([0-9]{1,20}),"format":([0-9]{1,9}),')
-_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"(?:,"m":"[0-9a-f]{32}")?,"p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z')
+_ENDING = re.compile(
+    rb',"kind":"([a-z_]{1,60})"(?:,"[fm]":"[0-9a-f]{32}"){0,2},"p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z'
+)
 """How it ends: the kind, and then chain and seal."""
 _BODY_ENDING = re.compile(rb',"kind":"([a-z_]{1,60})"\}\Z')
-_ENDING_BYTES = 200
+_INSTEAD = re.compile(
+    rb',"kind":"[a-z_]{1,60}","f":"([0-9a-f]{32})"(?:,"m":"[0-9a-f]{32}")?,"p":"[0-9a-f]{32}","c":"[0-9a-f]{8}"\}\n?\Z'
+)
+"""How a line ends that stands in the place of another. What agents write comes before the kind."""
+_ENDING_BYTES = 240
 """Longer than what that matches: a line may have megabytes."""
 _AGENT = b',"agent":"'
 _PLAIN_NAME = 200
@@ -380,7 +390,7 @@ def _event_the_slow_way(line: bytes, error: ValidationError | None = None) -> An
 
 
 def _unknown(fields: dict[str, Any]) -> UnknownEvent:
-    rest = {name: value for name, value in fields.items() if name not in {"n", "m", "p", "c"}}
+    rest = {name: value for name, value in fields.items() if name not in {"n", "f", "m", "p", "c"}}
     try:
         return UnknownEvent(
             agent=str(rest.pop("agent")),

@@ -143,6 +143,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             dispatcher = make_dispatcher(daemon, setup)
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
             await _begin(daemon, setup, opened, policy.nobody, policy.digest, strangers)
+            if opened.forgetting:
+                from supervisor.runtime.services.forgetting import Forgetting  # which few starts need
+
+                await Forgetting(daemon, kept_state, setup.places, setup.disk).resume()
             tell_of_programs(daemon.fault, distrusted, programs.trusted_digest, board.trusts.latest(""))
             house = House(setup.config.socket.mode, launcher.groups)
             source, take = setup.source or ConfigSource({}), partial(take_policy, daemon, dispatcher)
@@ -154,7 +158,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 
             in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock, programs)
             in_force.told(distrusted)
-            serving.start_soon(serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, name="socket")
+            serving.start_soon(
+                serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, kept_state, name="socket"
+            )
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
             cut = partial(_cut_journal, daemon, kept_state)

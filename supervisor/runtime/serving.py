@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from supervisor.runtime.attached.door import HookRoute
     from supervisor.runtime.reading.reader import ReadingService
 from supervisor.runtime.parts import Setup
+from supervisor.runtime.state_files import StateFiles
 
 
 async def serve(
@@ -50,6 +51,7 @@ async def serve(
     setup: Setup,
     in_force: Reloading,
     dispatcher: Dispatcher,
+    kept: StateFiles,
 ) -> None:
     """Answer on the socket, and on the port for metrics if one is configured.
 
@@ -61,7 +63,7 @@ async def serve(
     from supervisor.runtime.api.serving.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher)
+    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher, kept)
     from supervisor.runtime.api.routes.metrics import serve_metrics
     from supervisor.runtime.api.serving.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
@@ -130,12 +132,14 @@ def _make_api(
     setup: Setup,
     in_force: Reloading,
     dispatcher: Dispatcher,
+    kept: StateFiles,
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
     from supervisor.runtime.api.routes.autopilot import autopilot_routes
     from supervisor.runtime.api.routes.budgets import budget_routes
     from supervisor.runtime.api.routes.metrics import metrics_routes
+    from supervisor.runtime.api.routes.orders import forgetting_routes
     from supervisor.runtime.api.routes.outcomes import outcome_routes
     from supervisor.runtime.api.routes.projects import project_routes
     from supervisor.runtime.api.routes.recovery import recovery_routes
@@ -143,10 +147,12 @@ def _make_api(
     from supervisor.runtime.api.routes.trust import program_routes
     from supervisor.runtime.services import rollbacks
     from supervisor.runtime.services.autopilot import Autopilot
+    from supervisor.runtime.services.forgetting import Forgetting
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)
     program_routes(api, daemon, in_force)
+    forgetting_routes(api, Forgetting(daemon, kept, setup.places, setup.disk))
     budget_routes(api, daemon, Budgets(daemon, lambda: day_limits(in_force.policy.config)))
     outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import anyio
 import anyio.to_thread
 import orjson
 
@@ -27,6 +29,7 @@ from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.journal.archive import ArchiveContents, ArchivedSummary, ArchiveMark, SummaryArchive, as_mark
 from supervisor.runtime.journal.base import BASE_STATE_NAME, BaseDamagedError, read_base
 from supervisor.runtime.journal.cutting import base_for, cut
+from supervisor.runtime.journal.forgetting import ForgottenWords, forget_records
 from supervisor.runtime.journal.journal import Journal, JournalRecovery
 from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.journal.reader import list_segments
@@ -69,6 +72,8 @@ class OpenedState:
     """The fault of the snapshot or of the archive, if there was one."""
     metrics: Metrics
     """The counts of all runs."""
+    forgetting: bool = False
+    """Whether an agent was being forgotten as the daemon before ended."""
 
 
 class StateFiles:
@@ -99,6 +104,7 @@ class StateFiles:
         self._archive = SummaryArchive(places.state, ARCHIVE_VERSION, disk)
         self._archived: dict[str, int] = {}
         """The version of each agent's summary that the archive has; see `Board.version`."""
+        self._one_at_a_time = anyio.Lock()
 
     def open(self, board: Board, past: PastAgents) -> OpenedState:
         """Read the journal and fold it; `past` gets the ended agents first. Blocks.
@@ -156,7 +162,8 @@ class StateFiles:
         if isinstance(snapshot, NoSnapshot) or base is not None:
             self._keep_anew(recovery.n, board, metrics)
         incidents = IncidentLog.open(places.state, disk=self._disk, reserve=journal.reserve, protector=self._protector)
-        return OpenedState(journal, recovery, IncidentFeed(incidents), missed, lacked or found.problem, metrics)
+        problem, forgetting = lacked or found.problem, places.forgetting.exists()
+        return OpenedState(journal, recovery, IncidentFeed(incidents), missed, problem, metrics, forgetting)
 
     @property
     def _secret(self) -> bytes:
@@ -173,6 +180,10 @@ class StateFiles:
 
     async def take_snapshot(self, journal: Journal, board: Board, metrics: Metrics) -> None:
         """Write down what ended agents came to, so that the next start need not read of them; a failure is logged."""
+        async with self._one_at_a_time:
+            await self._take_snapshot(journal, board, metrics)
+
+    async def _take_snapshot(self, journal: Journal, board: Board, metrics: Metrics) -> None:
         n = journal.last
         _, ended = board.snapshot()
         changed = [one for one in ended if self._archived.get(one.agent) != board.version(one.agent)]
@@ -186,6 +197,56 @@ class StateFiles:
         else:
             self._archived.update(versions)
 
+    async def forget(
+        self, journal: Journal, board: Board, metrics: Metrics, words: ForgottenWords, told: Callable[[], int]
+    ) -> int:
+        """Take an ended agent out of the state, in memory and on the disk; return how many records went.
+
+        Killed in between, a second call does the rest: each file is the old one or the new one.
+
+        Args:
+            journal: The journal.
+            board: All agents.
+            metrics: The counts.
+            words: The words by which the agent is known.
+            told: Journals that an agent is forgotten, and returns the number of that record.
+
+        Raises:
+            ChaperonError: The journal failed, or a state cannot be read.
+            OSError: A file could not be written.
+        """
+        async with self._one_at_a_time:
+            journal.begin_file()
+            n = told()
+            board.forget(words.agent)
+            for name in FOLDS:
+                _take_out(getattr(board, name), words, name)
+            await journal.synced(n)
+            _, ended = board.snapshot()
+            rows, state = [written(one) for one in ended], _state(board, metrics)
+            gone = await anyio.to_thread.run_sync(self._forget, words, n, rows, state)
+            self._archived = {one.agent: board.version(one.agent) for one in ended}
+            return gone
+
+    def _forget(self, words: ForgottenWords, n: int, rows: Sequence[bytes], state: dict[str, object]) -> int:
+        gone = forget_records(self._places.journal, words, self._key, n, self._disk)
+        found = read_snapshot(self._places.journal, SNAPSHOT_VERSION, bytes, BASE_STATE_NAME, self._key)
+        if isinstance(found, Snapshot):
+            kept = [each for each in found.state["ended"] if each["agent"] != words.agent]
+            whole = words.taken_out({**found.state, "ended": kept})
+            write_snapshot(
+                self._places.journal,
+                found.n,
+                SNAPSHOT_VERSION,
+                whole,
+                key=self._secret,
+                disk=self._disk,
+                name=BASE_STATE_NAME,
+            )
+        self._archive.forget()
+        self._write(n, rows, state)
+        return gone
+
     async def cut(self, journal: Journal, board: Board, metrics: Metrics, before: float, sent: int | None) -> int:
         """Remove files of the journal that are older than a time; return how many went.
 
@@ -198,6 +259,10 @@ class StateFiles:
             before: Unix time in seconds.
             sent: The number of the last record that every exporter has sent; None if there is none.
         """
+        async with self._one_at_a_time:
+            return await self._cut(journal, board, metrics, before, sent)
+
+    async def _cut(self, journal: Journal, board: Board, metrics: Metrics, before: float, sent: int | None) -> int:
         n, (oldest, ended) = journal.last, board.snapshot()
         upto = min(each for each in (n, sent, None if oldest is None else oldest - 1) if each is not None)
         rows, state = [written(one) for one in ended], _state(board, metrics)
@@ -324,6 +389,20 @@ def _state(board: Board, metrics: Metrics) -> dict[str, object]:
     oldest, _ = board.snapshot()
     learned = {name: getattr(board, name).as_json() for name in FOLDS}
     return {"oldest": oldest, "metrics": metrics.as_json(), **learned}
+
+
+def _take_out(fold: Any, words: ForgottenWords, name: str) -> None:
+    """Have a fold of the board know nothing of an agent; one that does not name it is left as it is."""
+    kept = orjson.loads(anyjson.dumps(fold.as_json()))
+    if name == "discoveries":
+        changed = {**kept, "known": [one for one in kept["known"] if one["agent"] != words.agent]}
+    elif name == "merges":
+        changed = {**kept, "known": {id_: one for id_, one in kept["known"].items() if id_ != words.agent}}
+    else:
+        changed = kept
+    changed = words.taken_out(changed)
+    if changed != kept:
+        fold.restore(changed)
 
 
 def _with(mark: ArchiveMark, state: dict[str, object]) -> dict[str, object]:

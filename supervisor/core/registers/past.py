@@ -32,6 +32,11 @@ class KnownPast:
         for end in ends:
             self._through[end.summary.agent] = end.n
 
+    def forget(self, agent: str) -> None:
+        """Know nothing of an agent any more."""
+        self._through.pop(agent, None)
+        self._expected.pop(agent, None)
+
     def expect(self, ends: Iterable[KnownEnd]) -> None:
         """Take in what may be known of agents, if the journal turns out to be the one that it was known from."""
         self._expected.update({end.summary.agent: end for end in ends})

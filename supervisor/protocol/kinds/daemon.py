@@ -72,3 +72,18 @@ class FaultSeen(Event):
 
     incident: Incident
     kind: Literal["fault_seen"] = "fault_seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentForgotten(Event):
+    """A person had all of an ended agent forgotten. Which one is not said, and `agent` is empty."""
+
+    by: str
+    kind: Literal["agent_forgotten"] = "agent_forgotten"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordForgotten(Event):
+    """A record of an agent that was forgotten stood here. The chain goes on from what it was; `agent` is empty."""
+
+    kind: Literal["record_forgotten"] = "record_forgotten"

@@ -17,6 +17,7 @@ from checkpoints.store import health, stored
 from checkpoints.store.deletion import delete_store
 from checkpoints.store.restore_journal import in_use, journals_in
 from checkpoints.store.store import Store
+from checkpoints.store.upkeep import forget
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.runtime.checkpointing.keyed_locks import KeyedLocks
 from supervisor.runtime.log import log
@@ -180,6 +181,23 @@ class Stores:
         if checkpoint.name in await self.in_thread(lambda: in_use(store)):
             raise UsageError(f"A rollback that was cut short needs {checkpoint.name}; nothing was forgotten.")
         await self.in_thread(lambda: store.drop([checkpoint.name]))
+
+    async def forget_agent(self, agent: str, project: str) -> tuple[str, ...]:
+        """Forget all checkpoints of an agent, with all that only they hold; returns their names.
+
+        Args:
+            agent: Its name.
+            project: Its repository; there may be no store of it.
+
+        Raises:
+            UsageError: A restore that was cut short needs one of them.
+            CheckpointError: A store could not be opened or packed; a second call does the rest.
+        """
+        folder = self._folder_of(Path(project))
+        if folder not in await self.in_thread(self._folders):
+            return ()
+        store = await self.open(folder)
+        return await self.in_thread(lambda: forget(store, agent))
 
     async def delete(self, project: str) -> None:
         """Delete the store of a project, all of it. Nobody may use it meanwhile.

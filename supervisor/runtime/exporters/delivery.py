@@ -223,7 +223,7 @@ class Exporting:
             line = next(iter(Cursor(self._journal.directory, known.n - 1).take(known.n)), None)
         except JournalDamagedError:
             return True  # the record is in a file that was removed: nothing says that it is another journal
-        return line is None or records.line_hash(line.data) == known.hash
+        return line is None or records.chain_hash(line.data) == known.hash
 
     # ── what is sent ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -10,6 +10,7 @@ from interventions.decisions import Incident
 from monitors.contract.errors import ChaperonError
 from monitors.contract.words import Severity
 from supervisor.runtime.incidents.log import IncidentLog
+from supervisor.runtime.journal.forgetting import ForgottenWords
 from supervisor.runtime.log import log
 
 
@@ -59,6 +60,15 @@ class IncidentFeed:
                 await anyio.to_thread.run_sync(self._written.complete, incident, change)
             except ChaperonError as error:
                 log.error("%s", error)
+
+    async def forget(self, words: ForgottenWords) -> list[str]:
+        """Remove what was written of an agent; returns the ids of its incidents.
+
+        Raises:
+            OSError: Something could not be removed; a second call does the rest.
+        """
+        async with self._one_at_a_time:
+            return await anyio.to_thread.run_sync(self._written.forget, words)
 
     async def prune(self, now: float, days: float) -> None:
         """Remove the reports that are older than so many days; a failure is logged, and the next day tries again.

@@ -22,6 +22,7 @@ from interventions.decisions import Incident
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.words import Severity
+from supervisor.runtime.journal.forgetting import ForgottenWords, forget_lines
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 LOG_NAME = "incidents.jsonl"
@@ -140,6 +141,25 @@ class IncidentLog:
         self._protector.forget_reports(removed)
         return removed
 
+    def forget(self, words: ForgottenWords) -> list[str]:
+        """Remove the lines and reports of an agent; returns the ids of its incidents.
+
+        Raises:
+            OSError: Something could not be removed; a second call does the rest.
+        """
+        ids = []
+        for path in sorted((self._directory / REPORTS_NAME).glob("*.json")):
+            data = path.read_bytes()
+            if words.anywhere(data):
+                if _agent_of(data) == words.agent:
+                    self._disk.unlink(path)
+                    ids.append(path.stem)
+                else:
+                    replace_file(path, anyjson.pretty(words.taken_out(anyjson.decode(data))), disk=self._disk)
+        self._protector.forget_reports(ids)
+        forget_lines(self._directory / LOG_NAME, lambda line: line.get("agent") == words.agent, words, self._disk)
+        return ids
+
     def _write_report(self, incident_id: str, report: Mapping[str, Any]) -> str:
         """Write the report; return its path relative to the state directory, or nothing if the disk did not take it.
 
@@ -225,6 +245,13 @@ def spell_incident(incident: Incident) -> bytes:
 def _bounded(text: str) -> str:
     left_out = len(text) > MOST_CHARACTERS
     return f"{text[:MOST_CHARACTERS]}… ({len(text)} characters; the journal has all)" if left_out else text
+
+
+def _agent_of(report: bytes) -> str:
+    try:
+        return str(anyjson.decode(report)["agent"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _iso(at: float) -> str:

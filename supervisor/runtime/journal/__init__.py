@@ -5,6 +5,7 @@ archive       the archive of ended agents
 base          the base of a journal whose beginning was removed
 cutting       the journal kept short
 errors        why the journal takes no more
+forgetting    records of a forgotten agent, taken out
 index         an index of a journal's file
 journal       the journal: every event, in order, once, on disk before anything follows from it
 lock          one daemon for one state directory

@@ -37,7 +37,7 @@ from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recov
 from supervisor.runtime.journal.signing import SigningKey
 from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES, SegmentFile
 from supervisor.runtime.journal.writing.waiters import Wakeups
-from supervisor.runtime.journal.writing.writer import JournalState, JournalWriter, StopWriting
+from supervisor.runtime.journal.writing.writer import BeginFile, JournalState, JournalWriter, StopWriting
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 
 __all__ = [
@@ -151,6 +151,10 @@ class Journal:
         self._put_bytes += len(body)
         self._writer.put((self._last, body))
         return self._last
+
+    def begin_file(self) -> None:
+        """Have the next event begin a new file: those before grow no more once it is written. Never blocks."""
+        self._writer.put(BeginFile())
 
     async def written(self, n: int) -> None:
         """Wait until a record is with the kernel: it outlives this process. `n` may be one yet to come.

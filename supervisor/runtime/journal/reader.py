@@ -130,6 +130,8 @@ class Cursor:
         self.hash = records.ORIGIN
         """Its hash, which the next line must name."""
         self._stays = False
+        self._inode = 0
+        """The file that was read last: one that took its place has the same lines, and may have others' lengths."""
 
     @classmethod
     def within(cls, segment: Segment) -> Self:
@@ -236,6 +238,7 @@ class Cursor:
     def _enter_next(self, following: Segment) -> None:
         """Go on in the file behind this one, which was taken to its end."""
         assert self.path is not None
+        self._find_again(self.path)
         if (size := self.path.stat().st_size) != self.offset:
             raise self.damaged("end of the file", f"a whole line to byte {size}", "no newline")
         if following.first != self.n + 1:
@@ -256,11 +259,13 @@ class Cursor:
         except RecordError as error:
             raise JournalDamagedError(segment.path, 1, 0, error.problem, error.expected, error.found) from None
         self.path, self.offset, self.line = segment.path, len(header), 2
+        self._inode = 0
         self.n, self.hash = segment.first - 1, records.line_hash(header)
 
     def _whole_lines(self, upto: int | None) -> list[bytes]:
         """Check the lines of one chunk, or a longer single one, and move behind those that are in order."""
         assert self.path is not None
+        self._find_again(self.path)
         with self.path.open("rb") as file:
             file.seek(self.offset)
             data = file.read(CHUNK_BYTES)
@@ -279,6 +284,14 @@ class Cursor:
         self.n, self.line, self.hash = self.n + len(lines), self.line + len(lines), last
         self.offset += sum(map(len, lines)) + len(lines)
         return lines
+
+    def _find_again(self, path: Path) -> None:
+        """Find the place in a file that was replaced since, as when an agent is forgotten. The chain is the same."""
+        inode = path.stat().st_ino
+        if self._inode not in (0, inode):
+            with path.open("rb") as file:
+                self.offset = sum(len(file.readline()) for _ in range(self.line - 1))
+        self._inode = inode
 
     def _until_damage(self, lines: list[bytes]) -> tuple[list[bytes], str]:
         """Return the lines that are in order, and the hash of their last; raises if there are none."""

@@ -38,7 +38,7 @@ def verify(directory: Path, key: SigningKey | None) -> CheckedRecord:
             if key is not None and line.n > since and not records.is_signed(line.data, key.key):
                 problem = f"Line {line.n}, in {line.path} at byte {line.offset}, is not signed with the key {id_}."
                 return CheckedRecord(n, last, id_, since, problem)
-            n, last = line.n, records.line_hash(line.data)
+            n, last = line.n, records.chain_hash(line.data)
     except JournalDamagedError as error:
         return CheckedRecord(n, last, id_, since, error.what)
     return CheckedRecord(n, last, id_, since)

@@ -4,6 +4,7 @@ autopilot          a stretch without a person: begun with checkpoints, ended wit
 autopilot_report   the report of that stretch, as plain text
 checkpoint_upkeep  upkeep of checkpoints in idle moments
 budgets            the budgets of a day, over all agents and of the account
+forgetting         the forgetting of an ended agent: all that was written of it goes
 heartbeat          the daemon's heartbeat for the service manager
 judging            questions to a model whether an agent is stuck, if the configuration enables them
 orders             orders of people to many agents at once

@@ -1,5 +1,6 @@
 """Upkeep: a store stays small by itself, and what must stay stays."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from checkpoints.model import Reason
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store.health import examine
 from checkpoints.store.store import Store
-from checkpoints.store.upkeep import maintain
+from checkpoints.store.upkeep import forget, maintain
 from checkpoints.workspace.capture import Capturer
 from tests.checkpoints.support import MOMENT
 
@@ -62,3 +63,28 @@ def test_a_checkpoint_that_an_interrupted_restore_needs_stays(
     )
     (store.folder / "restores/x.json").write_text(journal)
     assert not {first.name, second.name} & set(maintain(store, LATER).dropped)
+
+
+def test_of_a_forgotten_agent_no_checkpoint_no_object_and_no_byte_of_the_log_is_left(
+    store: Store, workspace: Path, capturer: Capturer
+) -> None:
+    (workspace / "README").write_text("of another")
+    other = capturer.capture(replace(MOMENT, agent="fred"))
+    (workspace / "secret").write_text("planted")
+    gone = capturer.capture(replace(MOMENT, agent="wilma"))
+    (workspace / "secret").unlink()
+    last = capturer.capture(replace(MOMENT, agent="fred"))
+    assert forget(store, "wilma") == (gone.name,)
+    assert [one.name for one in store.checkpoints] == [other.name, last.name]
+    assert examine(store) == ()
+    exists = [
+        subprocess.run(["git", "-C", str(store.objects), "cat-file", "-e", one]).returncode
+        for one in (other.commit, gone.commit)
+    ]
+    assert exists[0] == 0
+    assert exists[1] != 0
+    assert [path for path in store.folder.rglob("*") if path.is_file() and b"wilma" in path.read_bytes()] == []
+    (workspace / "README").write_text("goes on")
+    capturer.capture(replace(MOMENT, agent="fred"))
+    assert examine(store) == ()
+    assert forget(store, "wilma") == ()

@@ -10,7 +10,7 @@ diff                 the command that shows the content of what an agent changed
 drain                the command by which a daemon takes no new tasks
 project_checkpoints  checkpoints of whole projects, as commands ask for them and print them
 project_rollback     rollbacks of whole projects, as the command asks for them and prints them
-removal              the commands that remove what ended agents left
+removal              the commands that remove what ended agents left, and forget them
 rollback             the command that goes back to a checkpoint, once what it loses was shown and confirmed
 timeline             the timeline of an agent for a terminal
 view                 events of the journal as lines for people

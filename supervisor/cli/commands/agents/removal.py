@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
 from supervisor.cli.times import Duration
 from supervisor.cli.words import clean
@@ -31,6 +32,38 @@ def prune(older: float | None, dry_run: bool, as_json: bool) -> None:
     """Remove what all ended agents left; those with which work would be lost stay and are listed."""
     before = {} if older is None else {"ended_before": Clock().wall() - older}
     _remove({**before, "only_look": dry_run}, as_json=as_json, named=False)
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--branch", is_flag=True, help="Its branch and its workspace go too, if they were made for it.")
+@click.option("--force", is_flag=True, help="With --branch: also if work is lost with them.")
+@common.json_option
+def forget(agent: str, branch: bool, force: bool, as_json: bool) -> None:
+    """Forget all of an ended AGENT: records, output, reports, checkpoints; then look for what is left of it."""
+
+    def work() -> int:
+        wanted = {"branch": branch, "force": force}
+        done: Removed = common.daemon().post(f"{common.agent_path(agent)}/forget", wanted, seconds=None)
+        if as_json:
+            terminal.echo_json(done)
+        else:
+            terminal.echo(_told(done))
+        return 0 if done["done"] and not done["left"] else common.FAILED
+
+    common.run(work)
+
+
+def _told(done: Removed) -> str:
+    if not done["done"]:
+        return f"{done['agent']}: not forgotten: {clean(done['why'], 1_000)} To do it all the same: --force."
+    gone = (
+        f"{done['agent']}: forgotten: {counted(done['records'], 'record')} of the journal, "
+        f"{counted(done['checkpoints'], 'checkpoint')}, {counted(done['incidents'], 'report')}."
+    )
+    kept = f" Kept: {clean(', '.join(done['kept']), 1_000)}." if done["kept"] else ""
+    left = f" Still named in: {clean(', '.join(done['left']), 1_000)}." if done["left"] else " Nothing is left of it."
+    return f"{gone}{kept}{left}"
 
 
 def _remove(wanted: Mapping[str, Any], *, as_json: bool, named: bool) -> None:

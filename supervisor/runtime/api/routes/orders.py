@@ -18,6 +18,7 @@ from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import Label, SubmissionRequest
 from supervisor.runtime.services import orders, removal
+from supervisor.runtime.services.forgetting import Forgetting, Forgotten
 from supervisor.runtime.services.orders import OrderParts
 from supervisor.runtime.services.removal import Removal, RemovalParts
 from supervisor.runtime.socket.peer import By
@@ -129,6 +130,24 @@ class DrainBody(SubmissionRequest):
     label: Label | None = None
     """Only tasks with this label are meant."""
     reason: Annotated[str, Field(max_length=1_000)] = ""
+
+
+class ForgettingBody(SubmissionRequest):
+    """The agent's own things that go with what was written of it."""
+
+    branch: bool = False
+    """Whether its branch and its workspace go too, if they were made for it."""
+    force: bool = False
+    """Whether work that is lost with these may be."""
+
+
+def forgetting_routes(api: FastAPI, forgetting: Forgetting) -> None:
+    """Add the route by which all of an agent is forgotten."""
+
+    @api.post("/v1/agents/{agent}/forget")
+    async def forget(agent: str, wanted: ForgettingBody, by: By) -> Forgotten:
+        """Forget an ended agent: its records, output, reports and checkpoints go, and what is left of it is named."""
+        return await forgetting.forget(agent, by, branch=wanted.branch, force=wanted.force)
 
 
 class OrderRouteParts(OrderParts, RemovalParts, Protocol):

@@ -108,6 +108,11 @@ class SegmentFile:
         """Note that this is on the disk."""
         self._synced_bytes = max(self._synced_bytes, job.written_bytes)
 
+    def begin_anew(self) -> None:
+        """Have the next record begin a new file; the present one is finished."""
+        if self._path is not None:
+            self._roll()
+
     def close(self) -> None:
         """Give the file back."""
         fd, self._fd = self._fd, None

@@ -61,11 +61,15 @@ class StopWriting:
     """Put last: write and sync all, then end."""
 
 
+class BeginFile:
+    """Has what follows written into a new file."""
+
+
 class Poke:
     """Wakes the thread to look at what is wanted."""
 
 
-Item = tuple[int, bytes] | StopWriting | Poke
+Item = tuple[int, bytes] | StopWriting | BeginFile | Poke
 """A record's number and body, or a word to the thread."""
 
 MOST_SYNCS = 6_000
@@ -102,6 +106,8 @@ class JournalWriter:
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._pending: deque[tuple[int, bytes]] = deque()
         self._stopping = False
+        self._new_file = False
+        """Whether what comes after the pending records belongs into a new file."""
         self._unsynced_since: float | None = None
         """When the first record was written that no sync was begun for."""
         self._sync_wanted = 0
@@ -140,6 +146,7 @@ class JournalWriter:
                 self._gather()
                 self._take_sync()
                 self._write_pending()
+                self._begin_file()
                 if self._sync_is_due():
                     self._begin_sync()
                 self._leave_full()
@@ -164,6 +171,9 @@ class JournalWriter:
                     self._pending.append((n, masked))
                     size += len(masked)
                     self.taken_bytes += len(body) - len(masked)
+                elif isinstance(item, BeginFile):
+                    self._new_file = True
+                    return
                 elif isinstance(item, StopWriting):
                     self._stopping = True
                     return
@@ -188,6 +198,12 @@ class JournalWriter:
                     raise
                 if not self._enter_full():
                     return
+
+    def _begin_file(self) -> None:
+        if self._new_file and not self._pending:
+            self._new_file = False
+            self._file.begin_anew()
+            self._sync()
 
     def _write_batch(self) -> None:
         if self._file.unsynced_bytes > MOST_UNSYNCED_BYTES:

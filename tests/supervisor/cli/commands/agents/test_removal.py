@@ -134,3 +134,24 @@ async def test_the_usual_list_leaves_out_what_ended_long_ago_and_says_so(
         assert [row["agent"] for row in json.loads((await chaperon("ps", "--json")).output)] == ["badly"]
         assert "1 agent that ended before: chaperon ps --all" in (await chaperon("ps")).output
         assert len(json.loads((await chaperon("ps", "--json", "--all")).output)) == 2
+
+
+async def test_an_agent_is_forgotten_and_its_branch_stays_unless_it_is_asked_for(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        await after(daemon, base, "wilma", "write commit fail")
+        (branch,) = branches(base)
+        said = await chaperon("forget", "wilma")
+        assert said.exit_code == 0, said.output
+        assert f"Kept: its branch {branch}, its workspace" in said.output
+        assert "Nothing is left of it." in said.output
+        assert branches(base) == {branch}
+        assert (await chaperon("forget", "wilma")).exit_code == 1
+        await after(daemon, base, "betty", "write commit fail")
+        refused = await chaperon("forget", "betty", "--branch")
+        assert refused.exit_code == 1
+        assert "something would be lost" in refused.output
+        assert [one.agent for one in daemon.board.summaries()] == ["betty"]
+        done = json.loads((await chaperon("forget", "betty", "--branch", "--force", "--json")).output)
+        assert (done["done"], done["kept"], done["left"]) == (True, [], [])
+        assert branches(base) == {branch}
+        assert daemon.board.summaries() == []
