@@ -1,8 +1,10 @@
-"""What tests of several folders use: the real CLI, and the environment in which it runs."""
+"""What tests of several folders use: the real CLI, the environment in which it runs, and a listener without room."""
 
 import contextlib
 import os
+import socket
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import claude_agent_sdk
@@ -106,3 +108,20 @@ def recorded(case: str, direction: str = "out") -> list[bytes]:
 def recorded_cases() -> list[str]:
     """The names of all recordings."""
     return sorted(path.stem for path in RECORDINGS.glob("*.jsonl"))
+
+
+@contextlib.contextmanager
+def full_queue(path: Path) -> Iterator[socket.socket]:
+    """A listener whose queue has no room."""
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(path))
+        listening.listen(0)
+        while True:
+            one = stack.enter_context(socket.socket(socket.AF_UNIX))
+            one.setblocking(False)
+            try:
+                one.connect(str(path))
+            except BlockingIOError:
+                break
+        yield listening

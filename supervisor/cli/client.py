@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 import h11
 
+from host import unix_sockets
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.config.paths import hosts
@@ -263,8 +264,7 @@ def _open(path: Path, trusted: frozenset[int]) -> socket.socket:
     """Connect, and see who is there before anything is said."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
-        connection.settimeout(CONNECT_SECONDS)
-        connection.connect(str(path))
+        unix_sockets.connect(connection, str(path), CONNECT_SECONDS)
         connection.settimeout(ANSWER_SECONDS)  # for what is sent; what comes is waited for before it is read
         _refuse_stranger(connection, path, trusted)
     except TimeoutError as error:

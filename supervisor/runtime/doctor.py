@@ -15,6 +15,7 @@ import orjson
 
 from checkpoints.git import git_command
 from checkpoints.workspace.notes import try_watching
+from host import unix_sockets
 from host.children import ChildCommand, run_child
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
@@ -256,9 +257,8 @@ def _answering(path: Path) -> DoctorFinding:
 def version_at(path: Path) -> str:
     """The version of the daemon that answers at a socket; empty if it does not say."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-        channel.settimeout(ANSWER_SECONDS)
         try:
-            channel.connect(str(path))
+            unix_sockets.connect(channel, str(path), ANSWER_SECONDS)
             channel.sendall(b"GET /v1/health HTTP/1.1\r\nHost: chaperon\r\nConnection: close\r\n\r\n")
             head = channel.recv(4096)
         except OSError:
@@ -274,9 +274,8 @@ def answers(path: Path, trusted: frozenset[int]) -> bool:
         SpokenForError: Somebody does whom this user may not trust.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-        channel.settimeout(1)
         try:
-            channel.connect(str(path))
+            unix_sockets.connect(channel, str(path), 1)
         except OSError:
             return False
         if why := stranger(channel, trusted):

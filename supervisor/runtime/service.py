@@ -15,6 +15,7 @@ import anyio.abc
 import anyio.to_thread
 
 from checkpoints.workspace.capture import CaptureSettings
+from host.threads import wait_for_threads
 from interventions.effectiveness import EffectRecord
 from monitors.contract.actions import ReviewContext
 from monitors.contract.wording import size
@@ -93,6 +94,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         ChaperonError: It was not started: another daemon has the state directory or the socket, a directory cannot be
             used, or the journal is damaged.
     """
+    wait_for_threads(log.error)
     async with AsyncExitStack() as stack:
         await anyio.to_thread.run_sync(prepare, setup.places, os.getuid())
         usual = stack.enter_context(raised())

@@ -10,6 +10,7 @@ import socket
 import stat
 from pathlib import Path
 
+from host import unix_sockets
 from monitors.contract.errors import ChaperonError
 
 BACKLOG = 128
@@ -47,9 +48,8 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
         try:
-            probe.connect(str(path))
+            unix_sockets.connect(probe, str(path), 1.0)
         except OSError as error:
             if error.errno not in (errno.ECONNREFUSED, errno.ENOENT):
                 raise SocketTakenError(f"{path} could not be probed ({error}), so it was left alone.") from error

@@ -23,6 +23,7 @@ from supervisor.cli.client import (
 )
 from supervisor.protocol.lines import MAX_LINE_BYTES
 from tests.stages.daemon import Base, served
+from tests.support import full_queue
 
 
 @contextmanager
@@ -231,3 +232,28 @@ def test_what_waiting_raises_is_not_taken_for_the_daemons_end(tmp_path: Path) ->
         daemon = connect(path)
         with pytest.raises(BrokenPipeError):
             list(daemon.lines("/v1/events", wait=nobody_reads))
+
+
+def test_a_daemon_whose_queue_is_full_is_waited_for(tmp_path: Path) -> None:
+    with full_queue(tmp_path / "s") as listening:
+
+        def take_all() -> None:
+            while True:
+                try:
+                    listening.accept()[0].close()
+                except OSError:
+                    return
+
+        taking = threading.Thread(target=take_all)
+        taking.start()
+        connect(tmp_path / "s")
+        listening.shutdown(socket.SHUT_RDWR)
+        taking.join()
+
+
+def test_a_daemon_whose_queue_stays_full_is_told_as_one_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.05)
+    with full_queue(tmp_path / "s"), pytest.raises(DaemonGoneError, match="did not answer"):
+        connect(tmp_path / "s")
