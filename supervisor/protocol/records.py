@@ -258,11 +258,21 @@ def agent_of(line: bytes) -> str:
 def kind_of(line: bytes) -> str:
     """The kind of a checked line's event, without reading the rest; empty if another version wrote it another way."""
     end = len(line) - _SEAL - _CHAIN - line.endswith(b"\n")
+    if line.startswith(b',"m":"', end - _MARK):
+        begin = line.rfind(b",", max(0, end - _ENDING_BYTES), max(0, end - _MARK))
+        if begin >= 0 and (kind := _KINDS.get(line[begin : end - _MARK])) is not None:
+            return kind
     begin = line.rfind(b",", max(0, end - _ENDING_BYTES), max(0, end))
     if begin >= 0 and line.startswith(b',"p":"', end) and (kind := _KINDS.get(line[begin:end])) is not None:
         return kind
     found = _ENDING.search(line, max(0, len(line) - _ENDING_BYTES))
     return found[1].decode() if found else ""
+
+
+def review_of(line: bytes) -> tuple[str, str, int]:
+    """The decision, the rule and the microseconds of a review, from a line that was checked."""
+    review = anyjson.decode(line)["review"]
+    return review["decision"], review.get("rule", ""), review.get("micros", 0)
 
 
 def kind_of_body(body: bytes) -> str:

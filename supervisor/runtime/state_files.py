@@ -5,6 +5,7 @@ and the archive what ended agents came to. Without a usable snapshot the whole j
 the fold three quarters of the lines, those of nothing but the sessions of agents that have ended.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -361,18 +362,25 @@ def _fold(
 ) -> list[events.IncidentOpened | events.FaultSeen]:
     """Fold the journal from behind `begin` on; metrics have what is up to `counted`. Returns the incidents in it."""
     missed: list[events.IncidentOpened | events.FaultSeen] = []
-    for line in journal.lines(begin):
-        kind = records.kind_of(line.data)
-        if kind in OF_ONE_SESSION and board.past.passes(records.agent_of(line.data), line.n, kind, line.data):
-            if line.n > counted:
-                metrics.passed_over(kind)
-            continue
-        event: events.AnyEvent = line._replace(data=restore(line.data)).record().event  # type: ignore[assignment]
-        board.remember(line.n, event)
-        if line.n > counted:
-            metrics.saw(line.n, event)
-        if isinstance(event, events.IncidentOpened | events.FaultSeen):
-            missed.append(event)
+    passes, passed = board.past.passes, Counter[str]()
+    for some in journal.lines(begin):
+        for n, line in enumerate(some.lines, some.n):
+            kind = records.kind_of(line)
+            if kind in OF_ONE_SESSION and passes(records.agent_of(line), n, kind, line):
+                if n > counted:
+                    passed[kind] += 1
+                    if kind == "review_made":
+                        metrics.reviewed(*records.review_of(line))
+                continue
+            found = some.stored(n - some.n)
+            event: events.AnyEvent = found._replace(data=restore(found.data)).record().event  # type: ignore[assignment]
+            board.remember(n, event)
+            if n > counted:
+                metrics.saw(n, event)
+            if isinstance(event, events.IncidentOpened | events.FaultSeen):
+                missed.append(event)
+    for kind, count in passed.items():
+        metrics.passed_over(kind, count)
     return missed
 
 

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import TaskSubmitted
 
-OF_ONE_SESSION = {"line_received": b'"type":"result"', "input_accepted": b'"key":"tell:'}
-"""Kinds of events that nothing but their agent's session folds, and three quarters of a journal are of them; each with
-the bytes by which a line of that kind is of use to others all the same: the counters of turns and of interventions."""
+OF_ONE_SESSION = {
+    "line_received": b'"type":"result"',
+    "input_accepted": b'"key":"tell:',
+    "review_made": b"\0",
+}
+"""Kinds of events that nothing but their agent's session folds, and nine tenths of a journal are of them; each with the
+bytes by which a line of that kind is of use to others all the same: the counters of turns and of interventions. Of a
+review a start counts what `records.review_of` gives; no line has a null byte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class DaemonConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         """Connect."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(self._path)
+        self.sock.connect(self._path)  # without a time limit, so that a full queue is waited for
 
     def is_fresh(self) -> bool:
         """Whether the connection can be used: it is open, and the daemon has not closed it."""

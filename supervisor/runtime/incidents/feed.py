@@ -42,6 +42,8 @@ class IncidentFeed:
 
         Where it cannot be written that is logged: the next start asks again for what the journal has.
         """
+        if self._written.has(incident):
+            return  # without a thread: a start reports all that the journal has
         async with self._one_at_a_time:
             try:
                 await anyio.to_thread.run_sync(self._written.record, incident, report)

@@ -86,6 +86,10 @@ class IncidentLog:
             raise _failed(directory / LOG_NAME, error) from error
         return cls(directory, known, disk, reserve, protector)
 
+    def has(self, incident: Incident) -> bool:
+        """Whether it was written before, as far as is known."""
+        return (incident.id, incident.at) in self._known
+
     def record(self, incident: Incident, report: Mapping[str, Any] | None = None) -> bool:
         """Write an incident: its report first, then its line, synced. Whether it was new.
 

@@ -32,7 +32,7 @@ from supervisor.runtime.journal.errors import (
     JournalPoisonedError,
     JournalUnwrittenError,
 )
-from supervisor.runtime.journal.reader import Cursor, StoredLine, read_again, read_records
+from supervisor.runtime.journal.reader import Cursor, StoredLine, StoredLines, read_again, read_records
 from supervisor.runtime.journal.recovery import JournalRecovery, TornTail, recover
 from supervisor.runtime.journal.signing import SigningKey
 from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES, SegmentFile
@@ -250,7 +250,7 @@ class Journal:
         """
         return read_records(self.directory, after, self._writer.written_n)
 
-    def lines(self, after: int = 0) -> Iterator[StoredLine]:
+    def lines(self, after: int = 0) -> Iterator[StoredLines]:
         """Read the lines of `read`, which `open` has just checked, for the fold at start; raises and blocks as that."""
         return read_again(self.directory, after, self._writer.written_n)
 

@@ -11,6 +11,11 @@ from supervisor.protocol.events import StateChanged
 _DETECTOR_FAILED = b'"detector_failed-'
 """The beginning of the type of incident for a failed detector. Only the detectors can identify the detector again."""
 
+_STATE_CHANGED = b'"kind":"state_changed"'
+_ENDING_BYTES = 160
+"""The kind, the signature, the chain and the seal fit into so much of a line's end. To look for one kind there takes a
+quarter of what it takes to tell which kind it is."""
+
 _OF_INCIDENTS = ("incident_opened", "")
 """The kinds of lines that tell of one; a line of another make has no kind that is told without reading it."""
 
@@ -25,12 +30,11 @@ class PastAgents:
     def look(self, lines: Sequence[bytes]) -> None:
         """Look at lines that were checked."""
         for line in lines:
-            kind = records.kind_of(line)
-            if kind == "state_changed":
+            if line.find(_STATE_CHANGED, -_ENDING_BYTES) >= 0:
                 event = records.read_event(line)
                 if isinstance(event, StateChanged) and event.after.ended:
                     self._ended.add(event.agent)
-            elif kind in _OF_INCIDENTS and _DETECTOR_FAILED in line:
+            elif _DETECTOR_FAILED in line and records.kind_of(line) in _OF_INCIDENTS:
                 self._with_failures.add(records.agent_of(line))
 
     def __contains__(self, agent: str) -> bool:

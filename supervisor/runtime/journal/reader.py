@@ -4,7 +4,7 @@ A file (a segment) is named by the number of its first record and begins with a 
 over from the file before. Nothing here writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -70,6 +70,24 @@ class StoredLine(NamedTuple):
             raise JournalDamagedError(
                 self.path, self.line, self.offset, error.problem, error.expected, error.found
             ) from None
+
+
+class StoredLines(NamedTuple):
+    """Lines that follow one another in a file, checked but not parsed; a start reads a million of them."""
+
+    n: int
+    """Number of the first."""
+    lines: Sequence[bytes]
+    """Without their newlines."""
+    path: Path
+    line: int
+    offset: int
+    """Position of the first, in bytes."""
+
+    def stored(self, at: int) -> StoredLine:
+        """Return one of them with its place."""
+        offset = self.offset + sum(map(len, self.lines[:at])) + at
+        return StoredLine(self.n + at, self.lines[at] + b"\n", self.path, self.line + at, offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +346,8 @@ def read_lines(directory: Path, after: int = 0, upto: int | None = None) -> Iter
         yield from lines
 
 
-def read_again(directory: Path, after: int, upto: int) -> Iterator[StoredLine]:
-    """Read lines that this process has just checked; nothing but where each belongs is checked again.
+def read_again(directory: Path, after: int, upto: int) -> Iterator[StoredLines]:
+    """Read lines that this process has just checked, some at a time; the first and the last are checked again.
 
     Args:
         directory: The journal's directory.
@@ -343,18 +361,25 @@ def read_again(directory: Path, after: int, upto: int) -> Iterator[StoredLine]:
     for segment, following in zip_longest(segments, segments[1:]):
         if segment.first > upto or (following is not None and following.first <= after + 1):
             continue
-        with segment.path.open("rb", buffering=CHUNK_BYTES) as file:
-            offset = len(file.readline())
-            for n, data in enumerate(file, segment.first):
-                if n > upto:
-                    return
-                if not data.startswith(b'{"n":%d,' % n):
-                    raise JournalDamagedError(
-                        segment.path, n - segment.first + 2, offset, "number", str(n), repr(data[:32])
-                    )
-                if n > after:
-                    yield StoredLine(n, data, segment.path, n - segment.first + 2, offset)
-                offset += len(data)
+        yield from _of_segment(segment, after, upto)
+
+
+def _of_segment(segment: Segment, after: int, upto: int) -> Iterator[StoredLines]:
+    with segment.path.open("rb") as file:
+        offset, n, line = len(file.readline()), segment.first, 2
+        while n <= upto and (data := file.read(CHUNK_BYTES)):
+            if not data.endswith(b"\n"):
+                data += file.readline()
+            lines = data.removesuffix(b"\n").split(b"\n")
+            for number, one in ((n, lines[0]), (n + len(lines) - 1, lines[-1])):
+                if not one.startswith(b'{"n":%d,' % number):
+                    at = line + number - n
+                    raise JournalDamagedError(segment.path, at, offset, "number", str(number), repr(one[:32]))
+            skip = min(len(lines), max(0, after + 1 - n))
+            if wanted := lines[skip : upto + 1 - n]:
+                before = sum(map(len, lines[:skip])) + skip
+                yield StoredLines(n + skip, wanted, segment.path, line + skip, offset + before)
+            n, line, offset = n + len(lines), line + len(lines), offset + len(data)
 
 
 def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[JournalRecord]:

@@ -119,13 +119,7 @@ class Metrics:
         self.add("chaperon_journal_events_total", event.kind)
         match event:
             case events.ReviewMade(review=review):
-                self.add("chaperon_reviews_total", review.decision)
-                if review.rule:
-                    self.add("chaperon_review_rules_total", review.rule, review.decision)
-                if review.rule == DEADLINE_PASSED:
-                    self.add("chaperon_approvals_total", "expired")
-                if review.micros:
-                    self.observe("chaperon_review_seconds", review.micros / 1e6)
+                self.reviewed(review.decision, review.rule, review.micros)
             case events.ApprovalGiven():
                 self.add("chaperon_approvals_total", "granted" if event.granted else "denied")
             case events.IssueSeen(issue=issue) if not issue.closed:
@@ -145,9 +139,19 @@ class Metrics:
             case _:
                 self._intervention(event)
 
-    def passed_over(self, kind: str) -> None:
-        """Count an event of the journal that was not read, since nothing but its kind counts."""
-        self.add("chaperon_journal_events_total", kind)
+    def passed_over(self, kind: str, count: int) -> None:
+        """Count events of the journal that were not folded, since nothing but their kind counts."""
+        self.add("chaperon_journal_events_total", kind, value=count)
+
+    def reviewed(self, decision: str, rule: str, micros: int) -> None:
+        """Count a review."""
+        self.add("chaperon_reviews_total", decision)
+        if rule:
+            self.add("chaperon_review_rules_total", rule, decision)
+        if rule == DEADLINE_PASSED:
+            self.add("chaperon_approvals_total", "expired")
+        if micros:
+            self.observe("chaperon_review_seconds", micros / 1e6)
 
     def _turn(self, event: events.LineReceived) -> None:
         """Count a turn that ended. What it used is read off its agent, whose launches are added up."""

@@ -346,6 +346,15 @@ def test_the_kind_of_a_line_is_known_from_its_end_whatever_is_in_it() -> None:
         TimerFired(agent="a1", at=1.0, mono=1.0, name=',"kind":"line_received"'),
         UnknownEvent(agent="a1", at=1.0, mono=1.0, kind="of_tomorrow", fields={"x": tricky}),
     ):
-        line, _ = records.encode(1, event, "0" * 32)
-        assert records.kind_of(line) == records.kind_of(line.removesuffix(b"\n")) == event.kind
+        for key in (b"", b"k" * 32):
+            line, _ = records.frame(1, records.spell(event), "0" * 32, key)
+            assert records.kind_of(line) == records.kind_of(line.removesuffix(b"\n")) == event.kind
     assert records.kind_of(b'{"n":1,"kind":"timer_fired","agent":"a1"}\n') == ""
+
+
+def test_a_review_is_counted_by_its_line_as_by_its_event() -> None:
+    review = Review(Decision.BLOCK, 0.8, 0.5, Severity.HIGH, "no", rule="files.delete-outside", micros=17)
+    action = Action("Bash", {"command": "rm -rf ~"}, "/w", "/w")
+    made = ReviewMade(agent="a1", at=1.0, mono=1.0, request_id="r1", action=action, review=review)
+    line, _ = records.encode(1, made, "0" * 32)
+    assert records.review_of(line) == (review.decision, review.rule, review.micros)

@@ -36,4 +36,4 @@ def test_only_lines_of_use_to_nobody_else_are_passed_over() -> None:
         assert not past.passes("a1", 10, kind, b"{}")
         assert not past.passes("a2", 9, kind, b"{}")
         assert not past.passes("a1", 9, kind, b"{" + of_use + b"}")
-    assert not past.passes("a1", 9, "review_made", b"{}")
+    assert not past.passes("a1", 9, "state_changed", b"{}")
