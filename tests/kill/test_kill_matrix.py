@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import orjson
@@ -16,6 +15,7 @@ from supervisor.protocol import events
 from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal.reader import read_records
+from tests.kill import forked
 from tests.kill.daemon import STAND_IN
 
 pytestmark = pytest.mark.slow
@@ -38,8 +38,7 @@ def prepare(base: Path) -> None:
 
 
 def daemon(base: Path, kill_at: int = 0, share: float = 0.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.kill.daemon", str(base), str(kill_at), str(share)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    return forked.run("tests.kill.daemon", base, kill_at, share, seconds=50)
 
 
 def journal(base: Path) -> list[JournalRecord]:

@@ -1,14 +1,13 @@
 """A daemon killed at each point of a merge: the target is on the old commit or on the new one, and the next goes on."""
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import anyio.to_thread
 import pytest
 
 from supervisor.protocol.merges import MergePhase
+from tests.kill import forked
 from tests.kill.merge_daemon import POINTS, config
 from tests.stages.daemon import Base, served, until
 from tests.supervisor.runtime.merging.test_git_merge import git
@@ -26,9 +25,8 @@ async def test_after_a_kill_the_next_daemon_brings_the_merge_to_its_end(tmp_path
     git(base.repo, "add", "-A")
     git(base.repo, "commit", "-qm", "first")
     old = git(base.repo, "rev-parse", "main")
-    command = [sys.executable, "-m", "tests.kill.merge_daemon", str(tmp_path), point]
-    killed = await anyio.to_thread.run_sync(lambda: subprocess.run(command, check=False, capture_output=True))
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
+    killed = await anyio.to_thread.run_sync(lambda: forked.run("tests.kill.merge_daemon", tmp_path, point, seconds=60))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
     between = git(base.repo, "rev-parse", "main")
     assert between == old or git(base.repo, "rev-parse", "main~1") == old
     assert git(base.repo, "fsck", "--strict", "--no-dangling") == ""

@@ -10,6 +10,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
+from tests.kill import forked
 
 pytestmark = pytest.mark.slow
 
@@ -32,8 +33,7 @@ SAMPLED = POINTS[::3]
 
 
 def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.kill.project_daemon", str(base), point]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return forked.run("tests.kill.project_daemon", base, point, seconds=120)
 
 
 def run(base: Path, point: str) -> None:

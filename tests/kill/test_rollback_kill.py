@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
+from tests.kill import forked
 from tests.kill.rollback_daemon import STAND_IN
 from tests.stages.live import files_of, make_repository
 
@@ -38,8 +38,7 @@ def prepare(base: Path) -> None:
 
 
 def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.kill.rollback_daemon", str(base), point]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return forked.run("tests.kill.rollback_daemon", base, point, seconds=60)
 
 
 def assert_gone_back_once(base: Path) -> None:

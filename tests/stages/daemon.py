@@ -28,6 +28,7 @@ from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
+from tests.support import on_any_machine
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
@@ -96,7 +97,7 @@ class Base:
     def setup(self, **changes: Any) -> Setup:
         """What the daemon is started with."""
         agent = {"command": str(self.command), **self.config.get("agent", {})}
-        config = Config.model_validate({**self.config, "agent": agent})
+        config = Config.model_validate({**on_any_machine(self.config), "agent": agent})
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), **self.environ}
         return replace(Setup(config, self.places, environ), **changes)
 
