@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TurnEnded,
         UsageSeen,
         UserSpoke,
+        WorkChecked,
     )
     from monitors.contract.tasks import Limits, Task
     from monitors.contract.words import Decision, MonitoringLevel, Severity
@@ -71,6 +72,7 @@ __all__ = [
     "UsageError",
     "UsageSeen",
     "UserSpoke",
+    "WorkChecked",
 ]
 
 __getattr__ = lazily(
@@ -91,6 +93,7 @@ __getattr__ = lazily(
             "TurnEnded",
             "UsageSeen",
             "UserSpoke",
+            "WorkChecked",
         ),
         "monitors.contract.tasks": ("Limits", "Task"),
         "monitors.contract.words": ("Decision", "MonitoringLevel", "Severity"),

@@ -159,6 +159,18 @@ class ErrorLineSeen(Observed):
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkChecked(Observed):
+    """Chaperon itself ran the check of the agent's work, between two of its steps."""
+
+    command: str
+    passed: bool
+    text: str
+    """The end of what it printed."""
+    beside: bool = False
+    """Whether the agent changed something while it ran, so that a failure may be of files that were half written."""
+
+
 Observation = (
     ToolCalled
     | ToolReturned
@@ -171,4 +183,5 @@ Observation = (
     | TurnEnded
     | ResourcesSampled
     | ErrorLineSeen
+    | WorkChecked
 )

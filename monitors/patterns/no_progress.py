@@ -7,6 +7,8 @@ Two ways to be stuck:
 - unmeasured: nothing new was read, tried or written for as long, all was done before; or one file was changed over and
   over without any test.
 
+A check of the work that chaperon runs itself in quiet moments is such a test run, and no step.
+
 Without either, reading and planning are not held against a run. The stuck counter is the number of steps since the
 last progress. Tier 1 comes when it reaches the tolerance, not before the minimum of steps; tiers 2 and 3 come when
 the escalation wait has passed since the last intervention and nothing was gained. Each comes at the very step.
@@ -24,7 +26,7 @@ from typing import Annotated
 from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.bounds import Count, Elsewhere, Key, is_expression
 from monitors.contract.issues import Issue
-from monitors.contract.observations import Observation, ToolReturned, UserSpoke
+from monitors.contract.observations import Observation, ToolReturned, UserSpoke, WorkChecked
 from monitors.contract.words import Severity
 from monitors.sensitivity import PatternSettings
 from monitors.signals.approaches import Approach, Stuck, another
@@ -110,7 +112,7 @@ class NoProgress:
     """Raises `no_progress`; `details["tier"]` says how strong an answer is due."""
 
     name = "no_progress"
-    watches = frozenset({ToolReturned, UserSpoke})
+    watches = frozenset({ToolReturned, UserSpoke, WorkChecked})
 
     def __init__(self, settings: NoProgressSettings | None = None, facts: SharedSignals | None = None) -> None:
         self._settings = settings or NoProgressSettings()
@@ -127,6 +129,8 @@ class NoProgress:
         match observation:
             case ToolReturned(collateral=False):
                 return self._count(observation)
+            case WorkChecked() if observation.passed or not observation.beside:
+                return self._take_in(self._progress.check(observation), observation.seq)
             case UserSpoke(by="chaperon"):
                 self._told_of_intervention()
             case UserSpoke():

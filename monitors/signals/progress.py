@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from monitors.contract.actions import CHANGING_TOOLS
-from monitors.contract.observations import ToolReturned
+from monitors.contract.observations import ToolReturned, WorkChecked
 from monitors.signals.lru import Recent
 from monitors.signals.paths import is_scratch, is_test
 from monitors.signals.shared import SharedSignals
@@ -80,6 +80,13 @@ class Progress:
             changed=self._changed(step),
             run=run,
         )
+
+    def check(self, check: WorkChecked) -> Reading:
+        """Say what a check of the work means: a test run by chaperon, of which at least the exit code is known."""
+        run = self._facts.tally(check.text) or TestTally("check", int(check.passed), int(not check.passed))
+        if not check.passed and not run.failed:
+            run = run._replace(failed=1)
+        return Reading(strong=self._better(run, {"command": check.command}), run=run)
 
     def _better(self, run: TestTally | None, call: Mapping[str, Any]) -> str:
         """Compare with the best that this test command, or else any of its framework, has given."""

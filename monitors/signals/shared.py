@@ -131,8 +131,12 @@ class SharedSignals:
         self._turn_to(step)
         if self._run is None:
             read = step.tool in OUTPUT_TOOLS and not step.refused
-            self._run = (tally(step.text, self._patterns) if read else None,)
+            self._run = (self.tally(step.text) if read else None,)
         return self._run[0]
+
+    def tally(self, text: str) -> TestTally | None:
+        """Return what an output says of tests, or None if it says nothing."""
+        return tally(text, self._patterns)
 
     def _turn_to(self, step: ToolReturned) -> None:
         if step is not self._step:

@@ -114,3 +114,7 @@ class VerifySettings:
     """How long it may take, in seconds, before it is ended with all that it started."""
     rounds: Rounds = 2
     """How often a failure is given back to the agent, with the end of the output, before the task fails."""
+    every_steps: Annotated[int, Key(), Ge(0), Le(10_000)] = 0
+    """After how many steps of an agent the command also runs in a quiet moment, in which no call of its is under way,
+    so that the detection of progress knows how the work stands; 0: never. The agent goes on meanwhile and is told
+    nothing."""

@@ -188,6 +188,12 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if judge.enabled:
                 ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
                 tasks.start_soon(Judging(board, opened.journal, *told, judge, ask).run, name="judge")
+            if daemon.merging.rules.verify.every_steps:
+                from supervisor.runtime.services.quiet_checks import QuietChecks  # which few daemons need
+
+                rules = daemon.merging.rules
+                checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)
+                daemon.watchers.append(checks.saw)
             upkeep = CheckpointUpkeep(board, manager, daemon.fault, setup.clock, retention(setup.config))
             tasks.start_soon(upkeep.run, name="checkpoints")
             async with anyio.create_task_group() as telling:

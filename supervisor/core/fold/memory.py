@@ -50,7 +50,7 @@ from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.core.fold.summary import Summary, WaitingAction
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.observing.frames import Unread, read
-from supervisor.core.observing.observer import Observer, erred, sampled
+from supervisor.core.observing.observer import Observer, checked, erred, sampled
 from supervisor.core.observing.spending import NEAR, Questions, Spending
 from supervisor.core.timers import COMMANDS, FINISH, HELLO, SETTLE, STANDSTILL
 from supervisor.protocol.claude import control, messages
@@ -68,6 +68,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     ChangesSeen,
+    CheckMade,
     CheckpointRestored,
     ContextRestated,
     DiscoveryNoted,
@@ -605,6 +606,8 @@ class Memory:
                 self._feed([sampled(seq, event)])
             case ErrorLineReceived():
                 self._feed([erred(seq, event)])
+            case CheckMade(quiet=True):
+                self._feed([checked(seq, event)])
             case TimerFired():
                 self._timer(event)
             case _:

@@ -22,12 +22,13 @@ from monitors.contract.observations import (
     TurnEnded,
     UsageSeen,
     UserSpoke,
+    WorkChecked,
 )
 from monitors.contract.words import Decision
 from supervisor.core.observing.spending import START, ModelReply, Spending
 from supervisor.protocol.claude.messages import Assistant, Compacted, ControlResponse, Json, Message, Result, User
 from supervisor.protocol.claude.prices import Prices
-from supervisor.protocol.events import ErrorLineReceived, ResourcesSeen
+from supervisor.protocol.events import CheckMade, ErrorLineReceived, ResourcesSeen
 
 KEPT_OF_A_TEXT = 16 * 1024
 """Characters kept at each end of a tool's result. The CLI itself cuts Bash output at 30,000 characters, so most are
@@ -231,6 +232,18 @@ def erred(seq: int, event: ErrorLineReceived) -> ErrorLineSeen:
     """Return what a line of the error output shows."""
     line = read_error_line(event.text)
     return ErrorLineSeen(seq=seq, mono=event.mono, level=line.level, topic=line.topic, text=line.text)
+
+
+def checked(seq: int, event: CheckMade) -> WorkChecked:
+    """The observation of a check of the work in a quiet moment."""
+    return WorkChecked(
+        seq=seq,
+        mono=event.mono,
+        command=event.result.command,
+        passed=event.result.passed,
+        text=event.result.output,
+        beside=event.beside,
+    )
 
 
 def sampled(seq: int, event: ResourcesSeen) -> ResourcesSampled:

@@ -9,11 +9,15 @@ from supervisor.protocol.merges import CheckResult, Merge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckMade(Event):
-    """An agent's finished work was checked where it was made."""
+    """An agent's work was checked where it was made: once it was finished, or in a quiet moment before."""
 
     task: str
     """The task's id."""
     result: CheckResult
+    quiet: bool = False
+    """Whether it was checked in a quiet moment, as input to the detection of progress."""
+    beside: bool = False
+    """Whether the agent changed something while the check ran."""
     kind: Literal["check_made"] = "check_made"
 
 

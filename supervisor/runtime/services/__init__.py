@@ -2,6 +2,7 @@
 
 autopilot          a stretch without a person: begun with checkpoints, ended with agents held and a report
 autopilot_report   the report of that stretch, as plain text
+quiet_checks       checks of the work of agents in quiet moments, for the detection of progress
 checkpoint_upkeep  upkeep of checkpoints in idle moments
 budgets            the budgets of a day, over all agents and of the account
 forgetting         the forgetting of an ended agent: all that was written of it goes

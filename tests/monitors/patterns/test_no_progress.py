@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from monitors.contract.issues import Issue
-from monitors.contract.observations import Observation
+from monitors.contract.observations import Observation, WorkChecked
 from monitors.contract.words import Severity
 from monitors.patterns.no_progress import NoProgress, NoProgressSettings, ProgressSettings
 from monitors.sensitivity import Sensitivity
@@ -251,3 +251,32 @@ def test_a_severity_that_is_set_moves_every_tier_and_never_to_a_stop() -> None:
     run, detector = Run(), NoProgress(settings)
     issues = opened(play(detector, *(run.bash("ls", "a") for _ in range(31))))
     assert [issue.severity for issue in issues] == [Severity.MEDIUM, Severity.HIGH, Severity.HIGH]
+
+
+def work_checked(run: Run, text: str = "", *, passed: bool, beside: bool = False) -> WorkChecked:
+    """A check of the work that chaperon made."""
+    return WorkChecked(**run.next(), command="make check", passed=passed, text=text, beside=beside)
+
+
+def edits_beside_checks(every: Callable[[Run, int], list[Observation]]) -> Steps:
+    return lambda run, step: [*run.edit(f"/w/{step}.py"), *(every(run, step) if step % 4 == 0 else [])]
+
+
+def test_checks_in_quiet_moments_that_fail_after_each_change_are_attempts_in_vain() -> None:
+    assert tiers(edits_beside_checks(lambda _run, _step: []), 20) == []
+    fails = edits_beside_checks(lambda run, _: [work_checked(run, "2 failed, 1 passed in 0.1s", passed=False)])
+    assert [tier for _, tier in tiers(fails, 20)] == [1]
+
+
+def test_checks_of_files_that_changed_meanwhile_and_checks_that_get_better_are_not_held_against_a_run() -> None:
+    beside = edits_beside_checks(lambda run, _: [work_checked(run, passed=False, beside=True)])
+    assert tiers(beside, 20) == []
+    better = edits_beside_checks(lambda run, step: [work_checked(run, f"{40 - step} failed in 1s", passed=False)])
+    assert tiers(better, 20) == []
+
+
+def test_a_check_that_passes_after_one_that_failed_is_progress_by_its_exit_code_alone() -> None:
+    run, detector = Run(), NoProgress()
+    for passed in (False, False, True):
+        play(detector, [*run.edit("/w/a.py"), work_checked(run, passed=passed)])
+    assert detector._last_what == "1 tests pass, 0 fail"

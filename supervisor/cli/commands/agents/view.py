@@ -193,7 +193,8 @@ def _checked(record: Record, _: _Seen) -> Lines:
     result = record["result"]
     passed, code = result["outcome"] == "passed", result["code"]
     how = result["outcome"] + ("" if passed or code is None else f" with exit code {code}")
-    yield ViewLine("check", clean(f"`{result['command']}` {how}", SENTENCE), "green" if passed else "red")
+    when = "in a quiet moment: " if record.get("quiet") else ""
+    yield ViewLine("check", clean(f"{when}`{result['command']}` {how}", SENTENCE), "green" if passed else "red")
 
 
 def _settings(record: Record, _: _Seen) -> Lines:

@@ -1,0 +1,72 @@
+"""Checks of agents' work in quiet moments: after enough steps, beside the agent, and never while a call is under way."""
+
+from pathlib import Path
+
+from supervisor.protocol import events
+from supervisor.protocol.events import CheckMade
+from supervisor.protocol.merges import CheckOutcome
+from supervisor.runtime.merging.verification import Check
+from tests.stages.daemon import Base, ended, served, until
+
+WORKS = """
+begin()
+def call(number, command, then=""):
+    use = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": command}}
+    say({"type": "assistant", "uuid": f"u{number}", "message": {"id": f"m{number}", "content": [use]}})
+    given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"toolu_{number}", "cwd": os.getcwd()}
+    hook = {"subtype": "hook_callback", "callback_id": "p", "input": {"hook_event_name": "PreToolUse", **given}}
+    say({"type": "control_request", "request_id": f"pre{number}", "request": hook})
+    while hear().get("response", {}).get("request_id") != f"pre{number}":
+        pass
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "ok", "is_error": False}
+    say({"type": "user", "uuid": f"r{number}", "message": {"role": "user", "content": [result]}})
+for number in range(1, 5):
+    call(number, f"touch {number}.txt")
+    if number == 2:
+        while not os.path.exists("go-on"):
+            time.sleep(0.02)
+while True:
+    hear()
+"""
+
+
+async def test_after_enough_steps_the_projects_check_runs_beside_the_agent_and_its_session_takes_it_in(
+    tmp_path: Path,
+) -> None:
+    base = Base(tmp_path, {"verify": {"command": "echo 1 failed, 2 passed in 0.1s; false", "every_steps": 2}})
+    base.cli(WORKS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: len(base.events(CheckMade)) == 1)
+        (first,) = base.events(CheckMade)
+        assert sum(daemon.board.summary("a1").reviews.values()) == 2
+        (base.repo / "go-on").touch()
+        await until(lambda: len(base.events(CheckMade)) == 2)
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
+        await ended(daemon)
+    assert (first.agent, first.quiet, first.result.outcome) == ("a1", True, CheckOutcome.FAILED)
+    assert first.result.output == "1 failed, 2 passed in 0.1s"
+
+
+async def test_a_check_that_still_runs_as_its_agent_ends_is_ended_and_is_not_told(tmp_path: Path) -> None:
+    base = Base(tmp_path, {"verify": {"command": "echo $$ > pid; exec tail -f /dev/null", "every_steps": 2}})
+    base.cli(WORKS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: (base.repo / "pid").exists() and (base.repo / "pid").read_text().strip() != "")
+        pid = int((base.repo / "pid").read_text())
+        await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
+        await ended(daemon)
+        await until(lambda: not Path(f"/proc/{pid}").exists())
+    assert base.events(CheckMade) == []
+
+
+async def test_no_check_runs_unless_it_is_configured(tmp_path: Path) -> None:
+    base = Base(tmp_path, {"verify": "touch checked"})
+    base.plan("ls", "ls", "ls")
+    async with served(base) as (daemon, _):
+        asked: list[Check] = []
+        daemon.verifier.run = asked.append  # type: ignore[assignment,method-assign]
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+    assert asked == []
