@@ -166,6 +166,9 @@ class Agent(Section):
     unit. A file or command is read anew when it changes, for running agents too. Agents then reach the model through
     the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox; without one, agents
     have the daemon's credential themselves."""
+    at_daemon_end: Literal["go_on", "pause"] = "go_on"
+    """Fate of agents at work once the daemon has ended in order and is back: they go on by themselves, or are held
+    until a person lets them (`chaperon resume --all`). Meanwhile they wait at their next tool call either way."""
     sandbox: SandboxKind = "none"
     """Kind of the sandbox that holds an agent's processes beside the review: `bubblewrap`, namespaces and mounts of its
     own; `landlock`, rules of the kernel about files, signals and tracing; `auto`, the stronger of these that works; or
@@ -506,8 +509,8 @@ class HooksSection(Section):
     """
 
     pre_start: FilePath | None = Field(default=None, alias="pre-start")
-    """Before an agent is launched, which waits for it. TASK_ID, AGENT, WORKSPACE, REPOSITORY (the main checkout),
-    BRANCH."""
+    """Before each launch of an agent, which waits for it: of one that is started again too. TASK_ID, AGENT, WORKSPACE,
+    REPOSITORY (the main checkout), BRANCH."""
     post_complete: FilePath | None = Field(default=None, alias="post-complete")
     """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`),
     DURATION in seconds."""

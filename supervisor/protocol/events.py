@@ -19,6 +19,7 @@ from supervisor.protocol.kinds.daemon import (
     PolicyChanged,
     RecordDamaged,
     RecordForgotten,
+    WorkTakenOver,
 )
 from supervisor.protocol.kinds.decisions import (
     ApprovalAsked,
@@ -200,6 +201,7 @@ __all__ = [
     "TreeEnded",
     "TreeFrozen",
     "TrustDecided",
+    "WorkTakenOver",
     "WorkspaceClosed",
 ]
 
@@ -210,6 +212,7 @@ AnyEvent = (
     | AgentForgotten
     | RecordForgotten
     | DaemonStopped
+    | WorkTakenOver
     | FaultSeen
     | TaskSubmitted
     | SettingsFound

@@ -40,6 +40,7 @@ from supervisor.runtime.assembly.settings import (
 from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.daemon.taken_over import taken_over
 from supervisor.runtime.descriptors import raised
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.exporters.delivery import Positions
@@ -66,7 +67,7 @@ from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
-from supervisor.runtime.services.orders import hold_again
+from supervisor.runtime.services.orders import hold_again, hold_all
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
@@ -200,6 +201,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 telling.start_soon(daemon.hooks.run, name="hooks")
                 yield daemon
                 daemon.ending = True
+                if in_force.policy.config.agent.at_daemon_end == "pause" and not setup.last:
+                    await hold_all(daemon, "the daemon ended, and agent.at_daemon_end is `pause`")
                 await capture_live(board, daemon.checkpointing.make, setup.clock)
                 daemon.hooks.close()
                 telling.cancel_scope.deadline = anyio.current_time() + setup.config.hooks.timeout
@@ -266,6 +269,9 @@ async def _begin(
     adopted = await daemon.runners.adopt_all()
     if adopted.found:
         log.info("%s", adopted)
+    if (taken := taken_over(daemon.board, adopted, opened.recovery, daemon.stamp(""))) is not None:
+        daemon.taken_over = taken
+        daemon.happened(taken)
     hold_again(daemon)
     await daemon.end_strangers(strangers)
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)

@@ -25,6 +25,21 @@ class DaemonStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTakenOver(Event):
+    """A daemon took over the work that the one before it left: what there is of it, and what is missing."""
+
+    summary: str
+    """All of it in a sentence."""
+    agents: dict[str, int]
+    """The fates of agents that lived, by name; `found` is their sum."""
+    tasks: dict[str, int]
+    """Stored tasks that are not over, by state."""
+    missing: tuple[str, ...] = ()
+    """Sentences about what could not be taken over whole; none if nothing is missing."""
+    kind: Literal["work_taken_over"] = "work_taken_over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChanged(Event):
     """The configuration changed while the daemon ran; the new policy counts from the next review of each agent on."""
 

@@ -13,6 +13,7 @@ runners           the runners of agents: each is started with its agent or takes
                   agent alone
 submission        the submission of a task, and the check whether it can be taken
 summary_json      summaries of agents as JSON
+taken_over        an account of the work that a daemon took over at its start
 timers            named timers: `fire` is called with the name once the time has come, unless it was started again or
                   stopped
 usage_turns       the turns of agents that waited for their account's usage limit

@@ -127,6 +127,8 @@ class Daemon:
         self.board = board
         self.journal = journal
         self.incidents = incidents
+        self.taken_over: events.WorkTakenOver | None = None
+        """Account of the work taken over from the daemon before; None if there was none."""
         self.watchers: list[Callable[[events.AnyEvent], None]] = []
         """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
@@ -166,6 +168,7 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=lambda agent: self.runners.reattached(agent),
             account=launcher.account,
+            before_relaunch=self._before_relaunch,
             in_turn=self.usage_turns.over,
         )
         again: Callable[[Session], HookLink | None] = lambda session: self.attaching.again(session)  # noqa: E731 - made later
@@ -311,6 +314,10 @@ class Daemon:
         name = wanted.name or self._free_name()
         with self._naming(name):
             return await self._submit(name, wanted, workspace, by, since, claim)
+
+    async def _before_relaunch(self, agent: str) -> None:
+        known = self.board.summary(agent)
+        await self.hooks.before_start(agent, known.task.id, known.workspace, known.project)
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ does not wait, for a frozen agent can always be thawed.
 import contextlib
 import math
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ import anyio.lowlevel
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import size
 from monitors.contract.words import Severity
 from supervisor.core.timers import RETRY
@@ -140,6 +141,8 @@ class Tools:
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
     account: str = ""
     """The account that pays for the calls of agents that are launched."""
+    before_relaunch: Callable[[str], Awaitable[None]] | None = None
+    """Runs what comes before each further launch of an agent; raises ChaperonError if the agent may not be launched."""
     in_turn: Callable[[str, Callable[[], object]], object] = lambda _, go_on: go_on()
     """Has an agent whose wait is over go on once its turn has come, by the function that is given."""
 
@@ -327,6 +330,12 @@ class Runner:
         if command.number > 1:
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
             self._splitter, self._errors = LineSplitter(0), ErrorOutput()
+            if self._tools.before_relaunch is not None:
+                try:
+                    await self._tools.before_relaunch(self.agent)
+                except ChaperonError as error:
+                    self._tools.happened(events.LaunchFailed(**self._stamp(), error=error.what))
+                    return
         try:
             brings = await anyio.to_thread.run_sync(self._tools.launcher.brings, self.agent, command.workspace)
         except OSError as error:

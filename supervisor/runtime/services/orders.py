@@ -6,6 +6,9 @@ became of each is journalled behind it. An order that a crash cut off is carried
 
 from dataclasses import replace
 from typing import Protocol
+from uuid import uuid4
+
+import anyio
 
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.board import Board
@@ -16,6 +19,10 @@ from supervisor.protocol.kinds.orders import OrderGiven, OrderResult
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.orders import held_by
 from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.log import log
+
+HOLD_SECONDS = 5.0
+"""How long the daemon's end may be delayed by the order that holds all agents. It takes milliseconds."""
 
 Asked = events.PauseRequested | events.ResumeRequested | events.StopRequested | events.SayRequested
 
@@ -84,6 +91,20 @@ def _means(order: OrderGiven, agent: Summary) -> bool:
     if order.label and order.label not in agent.task.labels:
         return False
     return order.project in ("", agent.project) and order.lifts in ("", lifted)
+
+
+async def hold_all(daemon: OrderParts, reason: str) -> None:
+    """Hold all agents as the daemon ends, if there are any, until a person lets them go on.
+
+    On a disk that takes nothing the order is given up after a while: agents wait for the next daemon anyway.
+    """
+    if not daemon.board.at_work():
+        return
+    with anyio.move_on_after(HOLD_SECONDS) as scope:
+        id_ = uuid4().hex[:12]
+        await give(daemon, OrderGiven(**daemon.stamp(""), id=id_, control="pause", by="chaperon", reason=reason))
+    if scope.cancelled_caught:
+        log.warning("it was not written within %g s of the end that agents are held", HOLD_SECONDS)
 
 
 def hold_again(daemon: OrderParts) -> None:

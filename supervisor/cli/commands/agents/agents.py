@@ -44,6 +44,9 @@ def ps(every: bool, label: str | None, as_json: bool) -> None:
             left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)
         ):
             terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
+        if taken_over := health.get("taken_over"):
+            for line in terminal.wrapped(taken_over, 0):
+                terminal.echo(line)
         for line in agent_words.in_force(health.get("orders") or {}):
             terminal.echo(line)
         with suppress(RefusedError):  # a daemon before an upgrade

@@ -514,6 +514,7 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "agent_adopted": _adopted,
     "recovery_chosen": _recovery,
     "daemon_started": _told("", "daemon {version} started, pid {pid}"),
+    "work_taken_over": _told("", "{summary}"),
     "policy_changed": _told("", "policy {digest} instead of {before}"),
     "daemon_stopped": _told("", "daemon stopped: {reason}"),
     "tasks_added": _added,

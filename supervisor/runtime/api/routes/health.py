@@ -6,9 +6,13 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from supervisor import __version__
+from supervisor.protocol.events import WorkTakenOver
 from supervisor.runtime.api.routes.orders import OrdersInForce, in_force_now
-from supervisor.runtime.api.routes.parts import JournalParts
+from supervisor.runtime.api.routes.parts import JournalParts, TimeParts
 from supervisor.runtime.daemon.runners import Runners
+
+TAKEN_OVER_SECONDS = 3_600.0
+"""How long people are told of what a daemon took over: one who comes back to a machine that was started again."""
 
 
 class HealthResponse(BaseModel):
@@ -24,11 +28,13 @@ class HealthResponse(BaseModel):
     ended: int
     """How many ended and were not removed."""
     adopted: dict[str, int]
+    taken_over: str
+    """Account of the work taken over from the daemon before, with what is missing; empty for none, or after 1 h."""
     orders: OrdersInForce
     """Orders of people that stand: whether new tasks are taken, and which agents are held."""
 
 
-class HealthParts(JournalParts, Protocol):
+class HealthParts(JournalParts, TimeParts, Protocol):
     """The parts of the daemon that this route needs."""
 
     @property
@@ -39,6 +45,11 @@ class HealthParts(JournalParts, Protocol):
     @property
     def runners(self) -> Runners:
         """The runners of agents, and how those of an earlier daemon were taken over."""
+        ...
+
+    @property
+    def taken_over(self) -> WorkTakenOver | None:
+        """The account of the work that was taken over from the daemon before."""
         ...
 
 
@@ -56,5 +67,11 @@ def health_routes(api: FastAPI, daemon: HealthParts) -> None:
             agents=len(daemon.board.at_work()),
             ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),
             adopted=daemon.runners.adopted.counts(),
+            taken_over=_taken_over(daemon),
             orders=in_force_now(daemon),
         )
+
+
+def _taken_over(daemon: HealthParts) -> str:
+    event = daemon.taken_over
+    return event.summary if event is not None and daemon.wall() - event.at < TAKEN_OVER_SECONDS else ""

@@ -283,3 +283,38 @@ def test_scripts_that_cannot_be_looked_at_whole_are_none(tmp_path: Path, spoil: 
             (folder / "more").mkdir()
     found = repository_hooks.look_at_hooks(tmp_path)
     assert (found.digest, bool(found.problem)) == ("", True)
+
+
+CRASHES_ONCE = """\
+again = os.path.exists("crashed")
+open("crashed", "a").close()
+first = hear()
+say({"type": "control_response", "response": {"subtype": "success", "request_id": first["request_id"], "response": {}}})
+while "message" not in hear():
+    pass
+say({"type": "system", "subtype": "init", "session_id": "s", "cwd": os.getcwd(), "claude_code_version": "2.1.329"})
+if not again:
+    raise SystemExit(3)
+done()
+hear()
+"""
+
+
+async def test_the_hook_before_the_start_runs_again_before_an_agent_is_started_again(base: Base) -> None:
+    said = hook(base, "pre-start", 'echo "$AGENT $WORKSPACE" >> $SAID')
+    base.cli(CRASHES_ONCE)
+    async with served(base) as (daemon, _):
+        summary = await daemon.submit(base.submission(), by="ann")
+        over = await ended(daemon)
+    assert (over.state, len(base.events(events.AgentLaunched))) == (AgentState.DONE, 2)
+    assert said.read_text() == f"a1 {summary.workspace}\n" * 2
+
+
+async def test_the_hook_before_the_start_can_veto_that_an_agent_is_started_again(base: Base) -> None:
+    hook(base, "pre-start", f"if [ -e {base.repo}/crashed ]; then echo not again; exit 3; fi")
+    base.cli(CRASHES_ONCE)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="ann")
+        over = await ended(daemon)
+    assert (over.state, len(base.events(events.AgentLaunched))) == (AgentState.FAILED, 1), over.why
+    assert "not again" in over.why

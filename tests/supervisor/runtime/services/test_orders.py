@@ -321,3 +321,22 @@ def commit(base: Base) -> None:
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run(["git", "-C", str(base.repo), "add", "."], check=True)
     subprocess.run(["git", "-C", str(base.repo), *who, "commit", "--quiet", "-m", "first"], check=True)
+
+
+@pytest.mark.parametrize(("at_end", "state"), [("go_on", AgentState.RUNNING), ("pause", AgentState.PAUSED)])
+async def test_agents_are_held_over_the_daemons_end_if_that_is_wanted_and_else_go_on(
+    tmp_path: Path, at_end: str, state: AgentState
+) -> None:
+    base = Base(tmp_path, {"agent": {"at_daemon_end": at_end}})
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="ann")
+        await reached(daemon, AgentState.RUNNING)
+    async with served(base) as (daemon, client):
+        assert daemon.board.summary("a1").state is state
+        pauses = (await client.get("/v1/orders")).json()["pauses"]
+        said = [(one["by"], "the daemon ended" in one["reason"]) for one in pauses]
+        assert said == ([("chaperon", True)] if at_end == "pause" else [])
+        if at_end == "pause":
+            assert (await client.post("/v1/orders/resume", json={"request_id": "go-on"})).status_code == 200
+            await reached(daemon, AgentState.RUNNING)
