@@ -6,6 +6,8 @@ import pytest
 
 from tests.stages.hook_crowd import crowd
 
+pytestmark = pytest.mark.slow
+
 SESSIONS, CALLS = 3, 20
 
 

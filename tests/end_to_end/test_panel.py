@@ -17,6 +17,8 @@ from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.panel import browser, panel, tab
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = {"wide": (1280, 900, False), "phone": (390, 844, True)}
 """Width, height, and whether it is dark."""
 

@@ -10,6 +10,7 @@ CASES = 2_000
 """Scripts of one seed: some ten seconds, most of them bash's."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [11])
 def test_bash_runs_no_command_that_the_reviewer_does_not_see(seed: int) -> None:
     assert list(unseen(islice(scripts(seed), CASES))) == []

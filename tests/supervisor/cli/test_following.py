@@ -20,6 +20,8 @@ from supervisor.cli.client import DaemonGoneError, wait_for
 from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
 from tests.stages.daemon import Base, served
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 30.0
 
 

@@ -17,6 +17,8 @@ from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 from tests.support import acting
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 BAD = "bad\udcff \x1b[2J\u202e\x9b"

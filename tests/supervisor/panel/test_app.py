@@ -1,7 +1,11 @@
 """The panel's pages and actions, over plain HTTP."""
 
+import pytest
+
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.panel import panel
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202e\u0000'\""
 

@@ -3,10 +3,13 @@
 import re
 
 import anyio
+import pytest
 
 from supervisor.panel.door import HEADERS, Address, _target
 from tests.stages.daemon import Base, served, until
 from tests.stages.panel import panel, token_of
+
+pytestmark = pytest.mark.slow
 
 HTML = {"accept": "text/html"}
 

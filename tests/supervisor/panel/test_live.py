@@ -6,10 +6,13 @@ from typing import Any
 import anyio
 import httpx
 import orjson
+import pytest
 
 from supervisor.panel.live import message
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served
 from tests.stages.panel import panel
+
+pytestmark = pytest.mark.slow
 
 
 async def messages(answer: httpx.Response) -> AsyncIterator[tuple[str, int | None, dict[str, Any]]]:

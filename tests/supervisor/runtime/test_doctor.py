@@ -246,6 +246,7 @@ def test_without_a_user_manager_chaperon_still_works(around: DoctorContext, tmp_
     assert doctor.systemd(around).ok is None
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_not_waited_for(
     around: DoctorContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

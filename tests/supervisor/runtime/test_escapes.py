@@ -17,6 +17,8 @@ from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import processes_in
 
+pytestmark = pytest.mark.slow
+
 ESCAPE = """
 begin()
 import socket, struct

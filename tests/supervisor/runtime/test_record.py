@@ -19,6 +19,8 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.state_files import SNAPSHOT_VERSION
 from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, reached, served, until
 
+pytestmark = pytest.mark.slow
+
 WAITS = "begin()\nwhile True:\n    hear()\n"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import orjson
+import pytest
 
 from supervisor.protocol.tasks import TaskState
 from tests.stages.daemon import PATIENCE_SECONDS, Base, served, until
@@ -13,6 +14,8 @@ from tests.stages.panel import panel
 from tests.supervisor.panel.pages.test_tasks import HELD, added
 from tests.supervisor.panel.test_live import messages
 from tests.supervisor.runtime.merging.test_merge_queue import WORKS, git
+
+pytestmark = pytest.mark.slow
 
 OPEN = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 0}
 

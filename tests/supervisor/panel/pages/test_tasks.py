@@ -4,12 +4,15 @@ from typing import Any
 
 import anyio
 import httpx
+import pytest
 
 from supervisor.panel.task_groups import ROWS
 from tests.stages.daemon import PATIENCE_SECONDS, Base, served
 from tests.stages.panel import panel
 from tests.supervisor.panel.test_app import HOSTILE
 from tests.supervisor.panel.test_live import messages
+
+pytestmark = pytest.mark.slow
 
 HELD = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 10_000_000}
 """No machine has that much memory, so that no task is claimed."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from monitors.contract.issues import Issue
 from supervisor.core.replay.journal_replay import rerun
 from supervisor.protocol import events
@@ -11,6 +13,7 @@ from tests.stages.daemon import Base, ended, served
 LIMITS = {"limit_reached", "limit_overrun"}
 
 
+@pytest.mark.slow
 async def test_a_live_runs_journal_gives_each_agents_issues_as_they_were(base: Base) -> None:
     base.plan(*["echo again"] * 4, "rm -rf /home/somebody", *["cat missing.txt"] * 4)
     async with served(base) as (daemon, _):

@@ -397,6 +397,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 async def test_killed_at_any_moment_nothing_is_lost_and_what_comes_twice_is_told_by_its_number(base: Base) -> None:
     chance = random.Random(7)
     async with journal_of(base, 300):

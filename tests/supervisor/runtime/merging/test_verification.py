@@ -125,6 +125,7 @@ anyio.run(checked, verifier, folder, FORKS_AWAY + "; sleep 600")
 """
 
 
+@pytest.mark.slow
 def test_what_a_check_left_is_ended_by_the_daemon_after_one_that_was_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)]) as daemon:
         forked = tmp_path / "forked"

@@ -21,6 +21,8 @@ from tests.faults import FaultyDisk
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import processes_in
 
+pytestmark = pytest.mark.slow
+
 WAITS_FOR_A_FILE = "begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
 
 

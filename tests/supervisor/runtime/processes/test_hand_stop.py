@@ -71,6 +71,7 @@ async def chaperon(base: Base, *arguments: str) -> subprocess.CompletedProcess[s
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.mark.slow
 async def test_all_agents_are_stopped_by_force_while_the_daemon_is_frozen_and_stay_so_when_it_wakes(
     base: Base, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def groups_with_pids() -> Iterator[Path]:
             yield mount
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "most"), [({}, "4096"), ({"max_processes": 9}, "9"), ({"max_processes": None}, "max")]
 )

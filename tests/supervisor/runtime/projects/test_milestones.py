@@ -6,6 +6,8 @@ from supervisor.protocol.kinds.projects import ProjectCheckpointMade
 from tests.stages.daemon import Base, ended, served, until
 from tests.supervisor.runtime.projects.test_checkpoints import make_repository
 
+pytestmark = pytest.mark.slow
+
 DONE = """\
 begin()
 done()

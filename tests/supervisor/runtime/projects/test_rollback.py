@@ -23,6 +23,8 @@ from tests.stages.live import files_of
 from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.projects.test_checkpoints import make_repository
 
+pytestmark = pytest.mark.slow
+
 TURNS = Path(__file__).parents[3] / "stages" / "turns.py"
 
 COMMIT = "git add -A && git -c user.name=A -c user.email=a@x commit -qm"

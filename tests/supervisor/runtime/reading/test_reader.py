@@ -11,6 +11,8 @@ import pytest
 
 from tests.stages.daemon import Base, lines, served, until
 
+pytestmark = pytest.mark.slow
+
 
 def reading_processes() -> list[psutil.Process]:
     return [each for each in psutil.Process().children() if "supervisor.runtime.reading" in " ".join(each.cmdline())]

@@ -153,6 +153,7 @@ async def test_it_is_kept_over_a_restart_and_one_whose_end_a_crash_cut_off_is_en
         assert daemon.board.orders.pauses == {}, "the next one lifts the pause of the one before"
 
 
+@pytest.mark.slow
 async def test_its_end_reaches_agents_in_every_state_as_a_pause_at_the_turns_end_does(base: Base) -> None:
     async with in_every_state(base) as (daemon, _):
         stretch = pilot(daemon, base)

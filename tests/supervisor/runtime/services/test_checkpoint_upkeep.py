@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from checkpoints.model import Reason
 from checkpoints.retention import RetentionPolicy
 from monitors.contract.tasks import Task
@@ -15,6 +17,8 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.checkpoint_upkeep import IDLE_SECONDS, SCRUB_SECONDS, TIDY_SECONDS, CheckpointUpkeep
 from tests.stages.daemon import Base, served, until
 from tests.stages.live import Live, live, make_repository
+
+pytestmark = pytest.mark.slow
 
 
 class Later(Clock):

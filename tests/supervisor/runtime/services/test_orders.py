@@ -16,6 +16,8 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 
+pytestmark = pytest.mark.slow
+
 ANY_STATE = """
 prompt = greet()
 if prompt == "starting":

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import httpx
+import pytest
 import yaml
 
 from monitors.contract.words import Decision
@@ -19,6 +20,8 @@ from supervisor.protocol import events
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.reloading import folders
 from tests.stages.daemon import Base, served, until
+
+pytestmark = pytest.mark.slow
 
 NO_DEPLOY = {"name": "own.no-deploy", "match": "deploy", "decision": "block", "reason": "Ask ann first."}
 

@@ -13,6 +13,8 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_output
 from tests.stages.daemon import Base, ended, reached, served, until
 
+pytestmark = pytest.mark.slow
+
 WAITS = "begin()\nwhile True:\n    hear()"
 
 

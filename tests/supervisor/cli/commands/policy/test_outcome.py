@@ -1,9 +1,13 @@
 import json
 from typing import Any
 
+import pytest
+
 from supervisor.protocol import events
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
+
+pytestmark = pytest.mark.slow
 
 
 async def told(*arguments: str) -> Any:

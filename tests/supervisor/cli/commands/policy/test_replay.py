@@ -20,6 +20,8 @@ from tests.eval.sessions import Writer, healthy
 from tests.supervisor.core.replay.test_journal_replay import played
 from tests.support import recorded
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = """
 from monitors import Decision, Issue, Review, Severity
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FIELDS = {
     "id", "decision", "risk", "rationality", "severity", "side_effects", "reasoning", "rule", "updated_input", "micros",
 }  # fmt: skip

@@ -9,6 +9,8 @@ from supervisor.protocol.words import AgentState
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def base(base: Base, monkeypatch: pytest.MonkeyPatch) -> Base:
