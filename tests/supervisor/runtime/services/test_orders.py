@@ -342,3 +342,49 @@ async def test_agents_are_held_over_the_daemons_end_if_that_is_wanted_and_else_g
         if at_end == "pause":
             assert (await client.post("/v1/orders/resume", json={"request_id": "go-on"})).status_code == 200
             await reached(daemon, AgentState.RUNNING)
+
+
+REDIRECTED = {"starting": "starting", "running": "running", "idle": "idle", "paused": "paused"}
+"""The states in which an agent takes another task, and its state just then."""
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_an_agent_in_every_state_is_given_another_task_once_however_often_it_is_asked_or_is_left_as_it_was(
+    base: Base, elsewhere: bool
+) -> None:
+    git = ["git", "-C", str(base.repo), "-c", "user.name=A", "-c", "user.email=a@x", "-c", "commit.gpgsign=false"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
+    async with in_every_state(base) as (daemon, client):
+        before = {one.agent: (str(one.state), one.task.id) for one in daemon.board.summaries()}
+        for name in STATES:
+            body = {"text": f"another than {name}", "request_id": f"r-{name}", "new_workspace": elsewhere}
+            answers = [await client.post(f"/v1/agents/{name}/redirect", json=body) for _ in range(2)]
+            known = daemon.board.summary(name)
+            if name not in REDIRECTED:
+                assert {one.status_code for one in answers} == {409}, (name, answers[0].text)
+                assert (str(known.state), known.task.id) == before[name]
+                continue
+            assert [one.status_code for one in answers] == [200, 200], (name, answers[0].text)
+            follower = daemon.board.summary(answers[0].json()["agent"])
+            assert answers[1].json()["agent"] == follower.agent
+            assert follower.task.prompt == f"another than {name}"
+            assert (follower.agent == name) is not elsewhere
+            asked = [event for event in base.events(events.RedirectRequested) if event.agent == name]
+            assert len(asked) == (0 if elsewhere else 1)
+            if not elsewhere:
+                assert [past.prompt for past in known.past_tasks] == [name]
+        assert len(daemon.board.summaries()) == len(STATES) + (len(REDIRECTED) if elsewhere else 0)
+
+
+async def test_autopilot_and_drain_are_begun_once_whatever_states_agents_are_in_and_change_none_of_them(
+    base: Base,
+) -> None:
+    async with in_every_state(base) as (daemon, client):
+        for number in range(2):
+            began = await client.post("/v1/autopilot", json={"max_cost_usd": 100, "request_id": "night"})
+            assert (began.status_code, began.json()["on"], began.json()["id"]) == (200, True, "night"), number
+            drained = await client.post("/v1/drain", json={"on": True})
+            assert (drained.status_code, drained.json()["on"]) == (200, True), number
+        assert {one.agent: str(one.state) for one in daemon.board.summaries()} == {name: name for name in STATES}
+        assert len(base.events(events.AutopilotBegan)) == 1
+        assert [one.on for one in base.events(events.DrainChanged)] == [True]
