@@ -3,9 +3,11 @@
 commands/       the commands, one a module
 agent_words     facts about an agent for people
 asking          actions that wait for a person, shown as a question on the terminal of a run that is followed
+charts          charts as SVG: bars, and lines over time
 client          the client of the daemon
 common          shared parts of the commands
 following       streams of the daemon as commands read them
+html_file       HTML files that need nothing else
 incident_words  the full report of an incident for people
 many            controls that are given to one agent by name, to all, or to those of a repository
 settings_words  settings of a repository, described for people

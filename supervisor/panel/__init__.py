@@ -4,6 +4,7 @@ It holds no rights: the daemon answers it as it answers the command line. Nothin
 Browsers load `static` as it is: style, and scripts of our own.
 
 pages/       the HTML of each page
+acting       the routes of actions
 actions      what can be done, each one request to the daemon
 app          the addresses of pages, streams, actions and files
 asked        what the query of an address asks for

@@ -1,25 +1,25 @@
-"""The actions of the panel: each is one request to the daemon, which refuses what the command line would be refused."""
+"""The actions of the panel: each is one request to the daemon, which refuses what the command line would be refused.
 
-from collections.abc import Awaitable, Callable, Mapping
+Pure: `acting` sends them. A page's form has texts; a body has what the daemon's API wants.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
-from monitors.contract import anyjson
-from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.cli.client import MisusedError
+from monitors.contract.errors import UsageError
+from monitors.contract.wording import counted
+from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
-from supervisor.panel.link import UNREACHABLE, PanelLink
 from supervisor.panel.pages.checkpoints import address, rolled_back
+from supervisor.panel.pages.parts import path
+from supervisor.panel.pages.projects import project_address
 from supervisor.panel.reading import agent_path, task_path
 
-LONGEST_BODY = 64 * 1024
-"""Bytes of an action: a text for an agent is some thousand."""
-
 Body = Mapping[str, Any]
+Parts = Mapping[str, str]
+
+MINUTE, HOUR = 60.0, 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,62 @@ class PanelAction:
 
     Args:
         path: On the panel.
-        target: The path of the daemon's API, of the parts of ours.
+        target: The path of the daemon's API, of the parts of ours and of what the page sent.
         body: The request to it, of what the page sent.
         says: What is told when it is done, of the daemon's answer.
+        go: The page that shows what came of it, of the answer and what the page sent; empty to stay.
+        confirm: Whether the last part of the path must have been typed.
+        method: `POST` or `DELETE`.
     """
 
     path: str
-    target: Callable[[Mapping[str, str]], str]
+    target: Callable[[Parts, Body], str]
     body: Callable[[Body], Any]
     says: Callable[[Any], str]
+    go: Callable[[Any, Body], str] = lambda _done, _body: ""
+    confirm: bool = False
+    method: str = "POST"
 
 
-def _agent_verb(verb: str, body: Callable[[Body], Any] = lambda _: None) -> PanelAction:
+def text(name: str) -> Callable[[Body], str]:
+    """Return what reads a field of a form; empty if it has none."""
+    return lambda body: str(body.get(name) or "")
+
+
+def number(body: Body, name: str) -> float | None:
+    """Return a number of a form; None if the field is empty.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    given = str(body.get(name) or "").strip().replace(",", ".")
+    if not given:
+        return None
+    try:
+        return float(given)
+    except ValueError as error:
+        raise UsageError(f"{name}: {given[:40]!r} is no number; nothing was done.") from error
+
+
+def texts(*names: str) -> Callable[[Body], dict[str, Any]]:
+    """Return what makes a request of texts."""
+    return lambda body: {name: str(body.get(name) or "") for name in names}
+
+
+def texts_and_flags(names: tuple[str, ...], flags: tuple[str, ...]) -> Callable[[Body], dict[str, Any]]:
+    """Return what makes a request of texts and of boxes that are ticked."""
+    return lambda body: {**texts(*names)(body), **{name: body.get(name) is True for name in flags}}
+
+
+def nothing(_body: Body) -> Any:
+    """The request that has no body."""
+    return None
+
+
+def _agent_verb(verb: str, body: Callable[[Body], Any] = nothing) -> PanelAction:
     return PanelAction(
         f"/agents/{{agent}}/{verb}",
-        lambda parts: f"{agent_path(parts['agent'])}/{verb}",
+        lambda parts, _: f"{agent_path(parts['agent'])}/{verb}",
         body,
         lambda known: f"{known['agent']} is {known['state']}.",
     )
@@ -51,133 +92,214 @@ def _agent_verb(verb: str, body: Callable[[Body], Any] = lambda _: None) -> Pane
 def _task_verb(verb: str, body: Callable[[Body], Any]) -> PanelAction:
     return PanelAction(
         f"/tasks/{{task}}/{verb}",
-        lambda parts: f"{task_path(parts['task'])}/{verb}",
+        lambda parts, _: f"{task_path(parts['task'])}/{verb}",
         body,
         lambda known: f"{known['task']} is {known['state']}: {known['why']}",
     )
 
 
-def _approval_path(parts: Mapping[str, str]) -> str:
-    return f"{agent_path(parts['agent'])}/approvals/{path_part(parts['request'], 'The board')}"
+def _order(control: str, body: Callable[[Body], Any]) -> PanelAction:
+    return PanelAction(
+        f"/orders/{control}",
+        lambda _, __: f"/v1/orders/{control}",
+        body,
+        lambda done: _ordered(control, done["agents"]),
+    )
 
 
-def _text(body: Body) -> Any:
-    return {"text": str(body.get("text", ""))}
+def _ordered(control: str, rows: list[dict[str, Any]]) -> str:
+    failed = [row for row in rows if not row["done"]]
+    said = f"{control.capitalize()}: {counted(len(rows) - len(failed), 'agent')}."
+    return said if not failed else f"{said} Not {failed[0]['agent']}: {failed[0]['what']}"
+
+
+def _merge(verb: str) -> PanelAction:
+    return PanelAction(
+        f"/merges/{{name}}/{verb}",
+        lambda parts, _: f"/v1/merges/{path_part(parts['name'], 'chaperon merge')}/{verb}",
+        texts("into") if verb == "carry-out" else nothing,
+        lambda done: f"The merge of {done['branch']} is {done['phase']}: {done['why']}",
+    )
+
+
+def _allowance(body: Body) -> Any:
+    minutes = number(body, "minutes")
+    seconds = None if minutes is None else minutes * MINUTE
+    return {**texts("rule", "tool", "text")(body), "once": seconds is None, "seconds": seconds}
+
+
+def _autopilot(body: Body) -> Any:
+    hours = number(body, "hours")
+    until = None if hours is None else body["now"] + hours * HOUR
+    return {"until": until, "max_cost_usd": number(body, "max_cost_usd"), "reason": text("reason")(body)}
+
+
+def _task(body: Body) -> Any:
+    return {"tasks": [texts("prompt", "repository")(body)], "request_id": text("request_id")(body)}
+
+
+def _agent(body: Body) -> Any:
+    own = {"workspace": "new"} if body.get("new_workspace") is True else {}
+    return {**texts("prompt", "repository")(body), "max_cost_usd": number(body, "max_cost_usd"), **own}
 
 
 def _rollback(body: Body) -> Any:
-    """The request of a rollback, once the checkpoint's name was typed."""
-    given = {name: bool(body.get(name)) for name in ("files_only", "fresh", "with_branch", "unusual")}
-    return {**given, "text": str(body.get("text", ""))}
+    return texts_and_flags(("text", "checkpoint"), ("files_only", "fresh", "with_branch", "unusual"))(body)
+
+
+def _removed(rows: Any) -> str:
+    told = "; ".join(f"{row['agent']}: {row['why'] or ', '.join(row['lost'])}" for row in rows if not row["done"])
+    return f"Something would be lost, so it stays. {told}" if told else "What it left was removed."
+
+
+def _checkpoint_verb(verb: str, says: Callable[[Any], str], go: str = "") -> PanelAction:
+    return PanelAction(
+        f"/checkpoints/{{name}}/{verb}",
+        lambda parts, _: f"/v1/checkpoints/{path_part(parts['name'], 'The list')}/{verb}",
+        texts("agent"),
+        says,
+        lambda _done, _body: go,
+    )
+
+
+def _lesson(done: Any) -> str:
+    return f"Noted. Thresholds of {done['pattern']} are multiplied with {done['factor']:g} in new tasks."
 
 
 ACTIONS = (
+    PanelAction(
+        "/agents",
+        lambda _, __: "/v1/agents",
+        _agent,
+        lambda made: f"{made['agent']} is {made['state']}.",
+        lambda made, _: path("agents", str(made["agent"])),
+    ),
     _agent_verb("pause"),
     _agent_verb("resume"),
-    _agent_verb("say", _text),
-    _agent_verb("redirect", _text),
-    _agent_verb("stop", lambda body: {"reason": str(body.get("reason", "")), "force": bool(body.get("force"))}),
+    _agent_verb("say", texts("text")),
+    _agent_verb("redirect", texts("text")),
+    _agent_verb("stop", texts_and_flags(("reason",), ("force",))),
     PanelAction(
         "/agents/{agent}/approvals/{request}",
-        _approval_path,
-        lambda body: {"granted": body.get("granted") is True, "note": str(body.get("note", ""))},
+        lambda parts, _: f"{agent_path(parts['agent'])}/approvals/{path_part(parts['request'], 'The board')}",
+        lambda body: {"granted": body.get("granted") is True, "note": text("note")(body)},
         lambda known: f"{known['agent']} has its answer.",
     ),
     PanelAction(
+        "/agents/{agent}/allowances",
+        lambda parts, _: f"{agent_path(parts['agent'])}/allowances",
+        _allowance,
+        lambda given: f"{given['agent']} may do that {'once' if given['uses'] == 1 else 'for a while'}.",
+    ),
+    PanelAction(
+        "/agents/{agent}/allowances/{id}/revoke",
+        lambda parts, _: f"{agent_path(parts['agent'])}/allowances/{path_part(parts['id'], 'The page')}",
+        nothing,
+        lambda _: "That is allowed no more.",
+        lambda _done, _body: "/policy",
+        method="DELETE",
+    ),
+    PanelAction(
+        "/agents/{agent}/outcomes",
+        lambda parts, _: f"{agent_path(parts['agent'])}/outcomes",
+        texts("pattern", "outcome", "note"),
+        _lesson,
+    ),
+    PanelAction(
+        "/outcomes/{pattern}/undo",
+        lambda parts, _: f"/v1/outcomes/{path_part(parts['pattern'], 'The page')}/undo",
+        nothing,
+        _lesson,
+        lambda _done, _body: "/policy",
+    ),
+    PanelAction(
         "/agents/{agent}/checkpoints",
-        lambda parts: f"{agent_path(parts['agent'])}/checkpoints",
-        lambda body: {"name": str(body.get("name", "")), "note": str(body.get("note", ""))},
+        lambda parts, _: f"{agent_path(parts['agent'])}/checkpoints",
+        texts("name", "note"),
         lambda made: f"{made['name']} holds the workspace.",
     ),
     PanelAction(
+        "/agents/{agent}/remove",
+        lambda _, __: "/v1/removals",
+        lambda body: {"agents": [text("agent")(body)], "force": body.get("force") is True},
+        _removed,
+    ),
+    PanelAction(
+        "/checkpoints/{name}/rollback",
+        lambda _, body: f"{agent_path(text('agent')(body))}/rollback",
+        _rollback,
+        rolled_back,
+        lambda done, body: address(str(done["undo"]), text("agent")(body)),
+        confirm=True,
+    ),
+    _checkpoint_verb("forget", lambda one: f"{one['name']} is forgotten.", "/checkpoints"),
+    _checkpoint_verb("workspace", lambda made: f"It is in {made['workspace']}."),
+    PanelAction(
+        "/projects",
+        lambda _, __: project_checkpoints.PATH,
+        texts("project", "name", "note"),
+        lambda made: f"{made['name']} holds {made['project']}.",
+        lambda made, _: project_address(str(made["name"]), str(made["project"])),
+    ),
+    PanelAction(
+        "/projects/{name}/forget",
+        lambda parts, _: f"{project_checkpoints.path_of(parts['name'])}/forget",
+        texts("project"),
+        lambda one: f"{one['name']} is forgotten.",
+        lambda _done, _body: "/projects",
+    ),
+    PanelAction(
+        "/projects/{name}/rollback",
+        lambda parts, _: f"{project_checkpoints.path_of(parts['name'])}/rollback",
+        texts_and_flags(("project", "request_id"), ("with_branches", "unusual")),
+        lambda done: f"{done['project']} is as in {done['checkpoint']}. This page undoes it.",
+        lambda done, _: project_address(str(done["undo"]), str(done["project"])),
+        confirm=True,
+    ),
+    PanelAction(
         "/incidents/{incident}/recovery",
-        lambda parts: f"/v1/incidents/{path_part(parts['incident'], 'The list')}/recovery",
-        lambda body: {"option": str(body.get("option", ""))},
+        lambda parts, _: f"/v1/incidents/{path_part(parts['incident'], 'The list')}/recovery",
+        texts("option"),
         lambda done: str(done["says"]),
     ),
-    _task_verb("cancel", lambda body: {"reason": str(body.get("reason", ""))}),
-    _task_verb("retry", lambda _: None),
+    _order("pause", lambda body: {**texts("reason")(body), "at_turn_end": body.get("at_turn_end") is True}),
+    _order("resume", nothing),
+    _order("say", texts("text")),
+    _order("stop", texts_and_flags(("reason",), ("force",))),
     PanelAction(
-        "/merges/{name}/carry-out",
-        lambda parts: f"/v1/merges/{path_part(parts['name'], 'chaperon merge')}/carry-out",
-        lambda body: {"into": str(body.get("into", ""))},
-        lambda done: f"The merge of {done['branch']} is {done['phase']}: {done['why']}",
+        "/drain",
+        lambda _, __: "/v1/drain",
+        lambda body: {"on": body.get("on") is True, "reason": text("reason")(body)},
+        lambda state: "No new task is taken." if state["on"] else "New tasks are taken.",
+    ),
+    PanelAction(
+        "/autopilot",
+        lambda _, __: "/v1/autopilot",
+        _autopilot,
+        lambda _: "The agents are left alone until then.",
+    ),
+    PanelAction("/autopilot/end", lambda _, __: "/v1/autopilot/end", nothing, lambda _: "You are there again."),
+    PanelAction(
+        "/tasks",
+        lambda _, __: "/v1/tasks",
+        _task,
+        lambda added: f"{added['tasks'][0]['task']} waits for an agent.",
+        lambda added, _: path("tasks", str(added["tasks"][0]["task"])),
+    ),
+    _task_verb("cancel", texts("reason")),
+    _task_verb("retry", nothing),
+    _task_verb("edit", texts("prompt")),
+    _task_verb("reorder", texts("place")),
+    _merge("carry-out"),
+    _merge("withdraw"),
+    PanelAction(
+        "/discoveries/{id}/forget",
+        lambda parts, _: f"/v1/discoveries/{path_part(parts['id'], 'The list')}",
+        nothing,
+        lambda _: "No agent that starts from now on is told it.",
+        lambda _done, _body: "/discoveries",
+        method="DELETE",
     ),
 )
-
-
-def action_routes(link: PanelLink) -> list[Route]:
-    """Return the routes of all actions."""
-    rollback = Route("/checkpoints/{name}/rollback", _rollback_endpoint(link), methods=["POST"])
-    revoke = Route("/agents/{agent}/allowances/{id}/revoke", _revoke_endpoint(link), methods=["POST"])
-    return [rollback, revoke, *(Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS)]
-
-
-def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        try:
-            body = await read_body(request)
-            done = await link.post(action.target(request.path_params), action.body(body), seconds=None)
-        except ChaperonError as error:
-            return refused(error)
-        return JSONResponse({"says": action.says(done), "done": done if isinstance(done, dict) else {}})
-
-    return answer
-
-
-def _revoke_endpoint(link: PanelLink) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        parts = request.path_params
-        try:
-            await link.delete(f"{agent_path(parts['agent'])}/allowances/{path_part(parts['id'], 'The page')}")
-        except ChaperonError as error:
-            return refused(error)
-        return JSONResponse({"says": f"{parts['id']} is allowed no more.", "go": "/policy"})
-
-    return answer
-
-
-def _rollback_endpoint(link: PanelLink) -> Callable[[Request], Awaitable[Response]]:
-    """A rollback needs its checkpoint's name typed, and leads to the page of the checkpoint that undoes it."""
-
-    async def answer(request: Request) -> Response:
-        name = request.path_params["name"]
-        try:
-            body = await read_body(request)
-            if body.get("confirm") != name:
-                raise UsageError(f"Nothing was changed: what was typed is not {name}.")
-            agent = str(body.get("agent", ""))
-            done = await link.post(
-                f"{agent_path(agent)}/rollback", {"checkpoint": name, **_rollback(body)}, seconds=None
-            )
-        except ChaperonError as error:
-            return refused(error)
-        return JSONResponse({"says": rolled_back(done), "go": address(str(done["undo"]), agent)})
-
-    return answer
-
-
-def refused(error: ChaperonError) -> JSONResponse:
-    """Return the answer to an action that failed."""
-    status = 503 if isinstance(error, UNREACHABLE) else 422 if isinstance(error, MisusedError | UsageError) else 409
-    return JSONResponse({"what": error.what, "way_out": error.way_out}, status)
-
-
-async def read_body(request: Request) -> Body:
-    """Return the JSON object that a page sent.
-
-    Raises:
-        UsageError: It is none, or too long. Nothing was done.
-    """
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > LONGEST_BODY:
-            raise UsageError(f"More than {LONGEST_BODY:,} bytes were sent; nothing was done.")
-    try:
-        body = anyjson.decode(bytes(data) or b"{}")
-    except ValueError as error:
-        raise UsageError("What was sent is no JSON; nothing was done.") from error
-    if not isinstance(body, dict):
-        raise UsageError("What was sent is no object; nothing was done.")
-    return body
+"""All that can be done here. `tests/supervisor/panel/test_actions.py` holds it against the routes of the daemon that
+change something."""

@@ -13,9 +13,10 @@ from starlette.staticfiles import StaticFiles
 
 from monitors.contract.errors import ChaperonError, NotFoundError
 from supervisor.cli.client import RefusedError
+from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
 from supervisor.panel import reading
-from supervisor.panel.actions import action_routes
+from supervisor.panel.acting import action_routes
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.door import Address, Door
 from supervisor.panel.feed import Feed
@@ -25,14 +26,17 @@ from supervisor.panel.pages.agent import agent_page
 from supervisor.panel.pages.board import board_page
 from supervisor.panel.pages.checkpoints import checkpoint_page, checkpoints_page
 from supervisor.panel.pages.diff import diff_page
+from supervisor.panel.pages.discoveries import discoveries_page
 from supervisor.panel.pages.incidents import incident_page, incidents_page
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import empty, rendered
 from supervisor.panel.pages.policy import policy_page
+from supervisor.panel.pages.projects import project_page, projects_page
 from supervisor.panel.pages.reports import SPANS, report_page
 from supervisor.panel.pages.sign_in import sign_in_page
 from supervisor.panel.pages.task import task_page
 from supervisor.panel.pages.tasks import tasks_page
+from supervisor.panel.pages.use import use_charts, use_page
 from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
 from supervisor.panel.task_groups import listed
 from supervisor.report.command import DAY, gather
@@ -41,7 +45,7 @@ from supervisor.runtime.clock import Clock
 
 STATIC = Path(__file__).parent / "static"
 
-Maker = Callable[[Request, PageFrame], Awaitable[h.Element]]
+Maker = Callable[[Request, PageFrame], Awaitable[h.Renderable]]
 
 LONGEST_CODE = 1_000
 """Bytes of a sign-in form: a code has 43."""
@@ -71,10 +75,14 @@ class Panel:
             Route("/", self._page(self._board)),
             Route("/agents/{agent}", self._page(self._agent)),
             Route("/agents/{agent}/diff", self._page(self._diff)),
+            Route("/agents/{agent}/use", self._page(self._use)),
             Route("/tasks", self._page(self._tasks)),
             Route("/tasks/{task}", self._page(self._task)),
             Route("/checkpoints", self._page(self._checkpoints)),
             Route("/checkpoints/{name}", self._page(self._checkpoint)),
+            Route("/projects", self._page(self._projects)),
+            Route("/projects/{name}", self._page(self._project)),
+            Route("/discoveries", self._page(self._discoveries)),
             Route("/incidents", self._page(self._incidents)),
             Route("/incidents/{incident}", self._page(self._incident)),
             Route("/policy", self._page(self._policy)),
@@ -116,6 +124,24 @@ class Panel:
     async def _diff(self, request: Request, frame: PageFrame) -> h.Element:
         return diff_page(frame, await self._link.get(f"{reading.agent_path(request.path_params['agent'])}/diff"))
 
+    async def _use(self, request: Request, frame: PageFrame) -> h.Renderable:
+        name = request.path_params["agent"]
+        use = await self._link.get(f"{reading.agent_path(name)}/use")
+        return use_charts(name, use) if request.query_params.get("part") else use_page(frame, name, use)
+
+    async def _projects(self, _request: Request, frame: PageFrame) -> h.Element:
+        return projects_page(frame, await self._link.get(project_checkpoints.PATH))
+
+    async def _project(self, request: Request, frame: PageFrame) -> h.Element:
+        at = project_checkpoints.path_of(request.path_params["name"])
+        about = {"project": request.query_params.get("project", "")}
+        one = await self._link.get(at, **about)
+        plan = await self._link.post(f"{at}/plan", {"project": one["project"]}, seconds=None)
+        return project_page(frame, one, plan)
+
+    async def _discoveries(self, _request: Request, frame: PageFrame) -> h.Element:
+        return discoveries_page(frame, await self._link.get("/v1/discoveries"))
+
     async def _tasks(self, request: Request, frame: PageFrame) -> h.Element:
         query = TaskQuery.of(request.query_params)
         return tasks_page(frame, listed(*await reading.tasks_data(self._link), query))
@@ -155,7 +181,8 @@ class Panel:
             wanted = {"tool": "Bash", "input": {"command": command}, "workspace": workspace, "cwd": workspace}
             review = await self._link.post("/v1/review", wanted)
         allowances = await self._link.get("/v1/allowances")
-        return policy_page(frame, await self._gathered(7), allowances, command, workspace, review)
+        lessons = await self._link.get("/v1/outcomes")
+        return policy_page(frame, await self._gathered(7), allowances, lessons, command, workspace, review)
 
     async def _report(self, request: Request, frame: PageFrame) -> h.Element:
         asked = request.query_params.get("days", "")

@@ -82,18 +82,14 @@ def _by_begin(agents: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def _write(path: Path, data: ReportData) -> None:
     try:
+        from supervisor.cli.html_file import write_html
         from supervisor.report.page import as_html
     except ImportError as error:
         raise ReportFileError(
             "A report as HTML needs a package that is not installed; nothing was written.",
             way_out="Install chaperon with its extra [panel], or print Markdown: chaperon report",
         ) from error
-    try:
-        path.write_text(as_html(data), encoding="utf-8")
-    except OSError as error:
-        raise ReportFileError(
-            f"The report cannot be written to {path} ({error.strerror}).", way_out="Name another file."
-        ) from error
+    write_html(path, as_html(data))
     terminal.echo(f"The report is in {path}.")
 
 

@@ -15,11 +15,33 @@ Record = Mapping[str, Any]
 MOST_EXAMPLES = 3
 """Examples of what a rule refused."""
 
+MOST_PLACES = 20
+"""Calls that are remembered of each rule, the latest."""
+
+LONGEST_SUBJECT = 4_000
+"""Characters of what a call was about that are remembered."""
+
 MOST_PENDING = 10_000
 """Questions to a person that are remembered until their answer comes; an answer takes minutes."""
 
 HIT = ("block", "warn", "modify")
 """Decisions by which a rule changed something."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiredAt:
+    """A call about which a rule spoke."""
+
+    n: int
+    """The number of its event."""
+    at: float
+    agent: str
+    decision: str
+    tool: str
+    subject: str
+    """The command, path or address, as an allowance names it; shortened if it is long."""
+    call: str
+    """The same for people."""
 
 
 @dataclass(slots=True)
@@ -35,6 +57,8 @@ class RuleTally:
     """Allowances that people gave for it."""
     examples: list[str] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
+    places: list[FiredAt] = field(default_factory=list)
+    """Where it fired, the last of them."""
 
     @property
     def overruled(self) -> int:
@@ -118,6 +142,9 @@ class ReportTally:
         example = clean(f"{action['tool']} {subject_of(action['input'])}", 120)
         if len(rule.examples) < MOST_EXAMPLES and example not in rule.examples:
             rule.examples.append(example)
+        tool, subject = str(action["tool"]), subject_of(action["input"])[:LONGEST_SUBJECT]
+        fired = FiredAt(int(record["n"]), float(record["at"]), agent, decision, tool, subject, example)
+        rule.places = [*rule.places[-MOST_PLACES + 1 :], fired]
 
     def asked(self, record: Record) -> None:
         """Count a question to a person."""

@@ -4,5 +4,6 @@ journal_replay     recorded journals: each agent's events through the same fold 
                    are the same
 transcript_replay  a recorded session through reviewer and detectors, offline, as the live core would have seen it
 transcripts        recorded sessions, line by line, in all the forms in which they are found
+use                an agent's use over time: cost, tokens, context, memory, processes
 windows_paths      recordings from Windows, with their paths as Unix has them
 """

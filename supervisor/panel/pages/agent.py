@@ -42,6 +42,15 @@ def agent_page(
         frame,
         clean(name, 60),
         h.div(id="agent")[agent_head(agent, waiting)],
+        h.section(aria_labelledby="use-title")[
+            h.h2(id="use-title")["Use over time"],
+            h.div(
+                id="use",
+                data_part=f"{path('agents', name)}/use?part=1",
+                data_again=agent["ended_at"] is None,
+                aria_busy="true",
+            )[h.p(class_="muted")[h.a(href=f"{path('agents', name)}/use")["Charts"]]],
+        ],
         h.section(aria_labelledby="files-title")[h.h2(id="files-title")["Files"], changed_files(name, changes)],
         h.section(aria_labelledby="timeline-title")[
             h.h2(id="timeline-title")["Timeline"],
@@ -84,7 +93,7 @@ def _work(agent: Data) -> h.Element:
             (
                 ("Task", task_link(str(agent["stored_task"])) if agent.get("stored_task") else ""),
                 ("Calls", agent_words.calls(agent["reviews"])),
-                ("Issues", _counts(agent["issues"])),
+                ("Issues", _issues(agent)),
                 ("Interventions", _counts(agent["interventions"])),
                 ("Incidents", _incidents(agent["incidents"])),
                 (
@@ -95,6 +104,26 @@ def _work(agent: Data) -> h.Element:
                 ("Branch", clean(agent["branch"])),
                 ("Session", clean(agent["session_id"])),
             )
+        )
+    ]
+
+
+def _issues(agent: Data) -> h.Node:
+    """The issues by type, each with the button by which a person says whether it was right."""
+    if not agent["issues"]:
+        return ""
+    target = path("agents", str(agent["agent"]), "outcomes")
+    return h.ul[
+        (
+            h.li[
+                f"{clean(name)} {number:,} ",
+                h.span(class_="muted")[clean(agent["said"][name], 40).replace("_", " ")]
+                if name in agent["said"]
+                else None,
+                " ",
+                ask("Was it right?", "outcome", target, title=f"{clean(name)}: was it right?", body={"pattern": name}),
+            ]
+            for name, number in agent["issues"].items()
         )
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli.words import clean, what
+from supervisor.cli.words import clean, local, what
 from supervisor.panel.grouping import attention, grouped, steps, verbs
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import (
@@ -23,28 +23,72 @@ from supervisor.panel.pages.parts import (
 
 LIVE = "/live/board"
 
+PAUSE = "Each is held at its next tool call, and so are those that start meanwhile."
+DRAIN = "Agents that work go on; no other begins until you take tasks again."
 
-def board_page(frame: PageFrame, agents: Sequence[Data], waiting: Sequence[Data], costs: Data) -> h.Element:
+
+def board_page(
+    frame: PageFrame, agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data
+) -> h.Element:
     """The page."""
     return page(
         frame,
         "Board",
         h.h1(class_="hidden")["Board"],
-        h.div(id="board")[board(agents, waiting, costs)],
+        h.div(id="board")[board(agents, waiting, costs, orders)],
         live=LIVE,
         here="Board",
     )
 
 
-def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data) -> h.Fragment:
+def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data) -> h.Fragment:
     """The part that changes."""
     groups = grouped(agents)
     return h.fragment[
         waiting_section(waiting),
         h.div(id="figures", class_="figures")[_figures(groups, costs)],
+        _of_all(agents, orders),
         [_group(name, those) for name, those in groups.items()]
         or empty('No agent runs. Start one with: chaperon run "PROMPT" --repo DIR'),
     ]
+
+
+def _of_all(agents: Sequence[Data], orders: Data) -> h.Element:
+    """What can be done with all agents, and what stands of it."""
+    live = any(agent["ended_at"] is None for agent in agents)
+    drain, until = orders["drain"], orders["autopilot_until"]
+    return h.section(id="all", aria_label="All agents")[
+        [h.p(class_="error")[sentence] for sentence in _in_force(orders)],
+        h.div(class_="buttons")[
+            ask("New agent…", "new-agent", "/agents", kind="main", title="Start an agent"),
+            [
+                ask("Pause all…", "confirm", "/orders/pause", title="Pause all agents", question=PAUSE),
+                ask("Say to all…", "say", "/orders/say", title="Say something to all agents"),
+                ask("Stop all…", "stop-all", "/orders/stop", kind="bad", title="Stop all agents"),
+            ]
+            if live
+            else None,
+            post("Resume all", "/orders/resume") if orders["pauses"] else None,
+            post("Take tasks again", "/drain", body={"on": False})
+            if drain["on"]
+            else ask(
+                "Take no tasks…", "confirm", "/drain", title="Take no new tasks", body={"on": True}, question=DRAIN
+            ),
+            ask("Leave them alone…", "autopilot", "/autopilot", title="Leave the agents alone")
+            if until is None
+            else post("I am there again", "/autopilot/end"),
+        ],
+    ]
+
+
+def _in_force(orders: Data) -> Iterator[str]:
+    drain, until = orders["drain"], orders["autopilot_until"]
+    if drain["on"]:
+        yield clean(f"No new task is taken, says {drain['by']}. {drain['reason']}", 400)
+    for pause in orders["pauses"]:
+        yield clean(f"All agents are paused, says {pause['by']}. {pause['reason']}", 400)
+    if until is not None:
+        yield "The agents are left alone" + (f" until {local(until)}." if until else " until their budget is spent.")
 
 
 def waiting_section(waiting: Sequence[Data]) -> h.Node:
@@ -145,12 +189,17 @@ def _counts(agent: Data) -> list[str]:
     return list(filter(None, parts))
 
 
+def _remove(name: str) -> h.Element:
+    target = path("agents", name, "remove")
+    return ask("Remove what it left…", "remove", target, title=f"Remove what {clean(name, 60)} left")
+
+
 def agent_buttons(agent: Data) -> h.Node:
     """The buttons that steer an agent, as its state allows."""
     name = str(agent["agent"])
     can = verbs(agent)
     if not can:
-        return None
+        return None if agent.get("removed_at") is not None else h.div(class_="buttons")[_remove(name)]
 
     def target(verb: str) -> str:
         return path("agents", name, verb)
@@ -165,4 +214,5 @@ def agent_buttons(agent: Data) -> h.Node:
         ),
         "stop": lambda: ask("Stop…", "stop", target("stop"), kind="bad", key="x", title=f"Stop {short}"),
     }
-    return h.div(class_="buttons")[(made[verb]() for verb in can)]
+    allow = ask("Allow…", "allow", target("allowances"), title=f"Let {short} do something that a rule would block")
+    return h.div(class_="buttons")[(made[verb]() for verb in can), allow if "say" in can else None]

@@ -9,7 +9,7 @@ from supervisor.cli.agent_words import CHANGED
 from supervisor.cli.commands.agents.checkpoints import REASONS
 from supervisor.cli.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path
+from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
 
 MOST_PATHS = 500
 """Paths that a list shows; the count is of all."""
@@ -32,6 +32,7 @@ def checkpoints_page(frame: PageFrame, kept: Sequence[Data], problems: Sequence[
         frame,
         f"Checkpoints{of}",
         h.h1[f"Checkpoints{of}"],
+        h.p(class_="muted")["Those of ", h.a(href="/projects")["whole projects"], " are on a page of their own."],
         [h.p(class_="error")[problem] for problem in problems],
         _table(list(reversed(kept))[:MOST_ROWS]) if kept else empty("There is none. Agents make them as they work."),
         here="Checkpoints",
@@ -103,7 +104,23 @@ def checkpoint_page(
                 path("checkpoints", name, "rollback"),
                 kind="bad",
                 title=f"Go back to {clean(name, 80)}",
-            )
+            ),
+            ask(
+                "Write it elsewhere…",
+                "confirm",
+                path("checkpoints", name, "workspace"),
+                title=f"Write {clean(name, 80)} into a new workspace",
+                question="Its files are written into a new worktree on a branch of its own; no agent is touched.",
+                body={"agent": str(of["agent"] or "")},
+            ),
+            ask(
+                "Forget it…",
+                "confirm",
+                path("checkpoints", name, "forget"),
+                title=f"Forget {clean(name, 80)}",
+                question="Nobody can go back to it any more.",
+                body={"agent": str(of["agent"] or "")},
+            ),
         ],
         _rollback_dialog(name, plan),
         h.h2[f"Changed from it to {clean(other, 80) or 'the present'}"],
@@ -148,46 +165,28 @@ def _rollback_dialog(name: str, plan: Data) -> h.Element:
     lost = [one for one in plan["lost"] if one["change"] != "deleted"]
     back = [one for one in plan["lost"] if one["change"] == "deleted"]
     agent, unusual = str(plan["agent"]), str(plan["unusual"])
-    return h.dialog(
-        id="dialog-rollback", aria_labelledby="title-rollback", data_target=path("checkpoints", name, "rollback")
-    )[
-        h.form(method="dialog")[
-            h.h2(id="title-rollback")["Go back"],
-            h.p["What is there now is kept as a checkpoint first, so that this can be undone."],
-            _listed(f"Lost here, and kept in that checkpoint ({len(lost):,})", lost),
-            _listed(f"Comes back ({len(back):,})", back),
-            h.p["The files are as they were then."] if not plan["lost"] else None,
-            [
-                h.p(class_="muted")[clean(f"Stays as it is: {one['path']}: {one['why']}", 400)]
-                for one in plan["kept"][:20]
-            ],
-            [h.p(class_="error")[clean(warning, 500)] for warning in plan["warnings"]],
-            h.p[f"The conversation of {clean(agent, 60)} goes back too, unless you leave it."]
-            if plan["live"]
-            else None,
-            h.input(type="hidden", name="agent", value=agent),
-            h.label(class_="check")[h.input(type="checkbox", name="files_only"), "Leave the conversation as it is"],
-            h.label(class_="check")[h.input(type="checkbox", name="fresh"), "Begin the conversation anew"],
-            h.label(class_="check")[h.input(type="checkbox", name="with_branch"), "Move the branch back as well"],
-            [
-                h.p(class_="error")[clean(unusual, 500)],
-                h.label(class_="check")[h.input(type="checkbox", name="unusual"), "I mean that"],
-            ]
-            if unusual
-            else None,
-            h.label["What the agent is told beside the fact", h.input(name="text", autocomplete="off")],
-            h.label[
-                "Type ",
-                h.code[clean(name, 100)],
-                " to confirm",
-                h.input(name="confirm", required=True, autocomplete="off"),
-            ],
-            h.p(class_="error", role="alert", hidden=True),
-            h.div(class_="buttons")[
-                h.button(type="button", data_close=True)["Cancel"], h.button(type="submit", class_="bad")["Go back"]
-            ],
+    return typed_dialog(
+        "rollback",
+        name,
+        h.p["What is there now is kept as a checkpoint first, so that this can be undone."],
+        _listed(f"Lost here, and kept in that checkpoint ({len(lost):,})", lost),
+        _listed(f"Comes back ({len(back):,})", back),
+        h.p["The files are as they were then."] if not plan["lost"] else None,
+        [h.p(class_="muted")[clean(f"Stays as it is: {one['path']}: {one['why']}", 400)] for one in plan["kept"][:20]],
+        [h.p(class_="error")[clean(warning, 500)] for warning in plan["warnings"]],
+        h.p[f"The conversation of {clean(agent, 60)} goes back too, unless you leave it."] if plan["live"] else None,
+        h.input(type="hidden", name="agent", value=agent),
+        h.label(class_="check")[h.input(type="checkbox", name="files_only"), "Leave the conversation as it is"],
+        h.label(class_="check")[h.input(type="checkbox", name="fresh"), "Begin the conversation anew"],
+        h.label(class_="check")[h.input(type="checkbox", name="with_branch"), "Move the branch back as well"],
+        [
+            h.p(class_="error")[clean(unusual, 500)],
+            h.label(class_="check")[h.input(type="checkbox", name="unusual"), "I mean that"],
         ]
-    ]
+        if unusual
+        else None,
+        h.label["What the agent is told beside the fact", h.input(name="text", autocomplete="off")],
+    )
 
 
 def _listed(title: str, changes: Sequence[Data]) -> h.Node:

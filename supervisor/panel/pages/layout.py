@@ -123,6 +123,82 @@ def _dialogs() -> h.Node:
             ],
             h.label["Note, for whoever reads the list", h.input(name="note", autocomplete="off")],
         ),
+        dialog(
+            "allow",
+            "Allow",
+            h.p[
+                "It may do exactly this, though a rule would block it. What protects chaperon itself is never allowed."
+            ],
+            h.label["Command, path or address, exactly", h.input(name="text", autocomplete="off")],
+            h.label["Rule it is excused from", h.input(name="rule", autocomplete="off")],
+            h.label["Only for this tool, such as Bash", h.input(name="tool", autocomplete="off")],
+            h.label[
+                "For so many minutes; empty for once", h.input(name="minutes", inputmode="decimal", autocomplete="off")
+            ],
+        ),
+        dialog(
+            "outcome",
+            "Say it",
+            h.p["Thresholds follow if learning is on, for tasks that begin later."],
+            h.label[
+                "It was",
+                h.select(name="outcome")[
+                    h.option(value="confirmed")["right"],
+                    h.option(value="false_alarm")["a false alarm"],
+                ],
+            ],
+            h.label["Note", h.input(name="note", autocomplete="off")],
+        ),
+        dialog(
+            "remove",
+            "Remove",
+            h.p["Its workspace, its branch and its files go. Nothing goes by which work would be lost."],
+            h.label(class_="check")[h.input(type="checkbox", name="force"), "Even if work is lost"],
+        ),
+        dialog(
+            "project",
+            "Keep",
+            h.p["All worktrees, branches, stored tasks and agents of a repository are kept under one name."],
+            h.label["Repository, as a whole path", h.input(name="project", required=True, autocomplete="off")],
+            h.label[
+                "Name", h.input(name="name", required=True, autocomplete="off", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*")
+            ],
+            h.label["Note, for whoever reads the list", h.input(name="note", autocomplete="off")],
+        ),
+        dialog(
+            "new-agent",
+            "Start",
+            h.label["Task", h.textarea(name="prompt", rows="4", required=True, maxlength="20000")],
+            h.label["Repository, as a whole path", h.input(name="repository", required=True, autocomplete="off")],
+            h.label["May cost, in US dollars", h.input(name="max_cost_usd", inputmode="decimal", autocomplete="off")],
+            h.label(class_="check")[h.input(type="checkbox", name="new_workspace"), "In a worktree of its own"],
+        ),
+        dialog(
+            "new-task",
+            "Add",
+            h.label["Task", h.textarea(name="prompt", rows="4", required=True, maxlength="20000")],
+            h.label["Repository, as a whole path", h.input(name="repository", required=True, autocomplete="off")],
+        ),
+        dialog(
+            "stop-all",
+            "Stop all",
+            h.p["Every agent is asked to end first; after a while all processes are ended."],
+            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
+            h.label(class_="check")[h.input(type="checkbox", name="force"), "End all processes at once"],
+        ),
+        dialog(
+            "autopilot",
+            "Leave them alone",
+            h.p[
+                "Each project is kept before. At the end, or once the budget is spent, all agents are held and you are told."
+            ],
+            h.label["For so many hours", h.input(name="hours", inputmode="decimal", autocomplete="off")],
+            h.label[
+                "All may cost, in US dollars", h.input(name="max_cost_usd", inputmode="decimal", autocomplete="off")
+            ],
+            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
+        ),
+        _text_dialog("edit", "Change", "An agent that works on it goes on with what it was told.", "prompt"),
         dialog("confirm", "Do it", h.p(data_question=True)),
         h.dialog(id="keys", aria_labelledby="keys-title")[
             h.h2(id="keys-title")["Keys"],
@@ -145,6 +221,7 @@ def dialog(name: str, label: str, *content: h.Node, leave: str = "Cancel") -> h.
             h.h2(id=f"title-{name}")[label],
             content,
             h.p(class_="error", role="alert", hidden=True),
+            h.p(class_="progress", role="status"),
             h.div(class_="buttons")[
                 h.button(type="button", data_close=True)[leave], h.button(type="submit", class_="main")[label]
             ],

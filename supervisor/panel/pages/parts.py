@@ -140,3 +140,24 @@ def empty(sentence: str) -> h.Element:
 def block(value: object) -> h.Element:
     """A text as it is, with its line breaks."""
     return h.pre(tabindex="0")[bounded(value)]
+
+
+def typed_dialog(id_: str, name: str, *content: h.Node) -> h.Element:
+    """A dialog that goes back to something, once its name was typed."""
+    return h.dialog(id=f"dialog-{id_}", aria_labelledby=f"title-{id_}")[
+        h.form(method="dialog")[
+            h.h2(id=f"title-{id_}")["Go back"],
+            content,
+            h.label[
+                "Type ",
+                h.code[clean(name, 100)],
+                " to confirm",
+                h.input(name="confirm", required=True, autocomplete="off"),
+            ],
+            h.p(class_="error", role="alert", hidden=True),
+            h.p(class_="progress", role="status"),
+            h.div(class_="buttons")[
+                h.button(type="button", data_close=True)["Cancel"], h.button(type="submit", class_="bad")["Go back"]
+            ],
+        ]
+    ]

@@ -7,16 +7,22 @@ import htpy as h
 from monitors.contract.wording import duration
 from supervisor.cli.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, agent_link, ask, badge, bounded, empty, facts, path
+from supervisor.panel.pages.parts import Data, agent_link, ask, badge, bounded, empty, facts, moment, path
 from supervisor.report.page import rules_table
-from supervisor.report.tally import ReportData
+from supervisor.report.tally import FiredAt, ReportData
 
 SENTENCE = 2_000
 """Characters of a sentence that are shown."""
 
 
 def policy_page(
-    frame: PageFrame, data: ReportData, allowances: Sequence[Data], command: str, workspace: str, review: Data | None
+    frame: PageFrame,
+    data: ReportData,
+    allowances: Sequence[Data],
+    lessons: Sequence[Data],
+    command: str,
+    workspace: str,
+    review: Data | None,
 ) -> h.Element:
     """The page.
 
@@ -24,6 +30,7 @@ def policy_page(
         frame: Of this request.
         data: The report of the last days.
         allowances: Those in force.
+        lessons: What was learned of each pattern.
         command: The command to explain; empty for none.
         workspace: The workspace in which it would run; empty for none.
         review: The gate's answer to it; None if none was asked for.
@@ -42,10 +49,65 @@ def policy_page(
         h.h2["Rules that fired in the last seven days"],
         rules_table(data),
         [h.p(class_="error")[clean(sentence, 300)] for sentence in data.never_right()],
+        [_fired(name, rule.places) for name, rule in data.rules() if rule.places],
         h.h2["Allowed beyond the rules"],
         h.ul(class_="options")[(_allowance(one) for one in allowances)] if allowances else empty("Nothing."),
+        h.h2["Learned from what people said"],
+        h.ul(class_="options")[(_lesson(one) for one in lessons)]
+        if lessons
+        else empty("Nothing was said of any issue."),
         here="Policy",
     )
+
+
+def _fired(name: str, places: Sequence[FiredAt]) -> h.Element:
+    """Where a rule fired last, with the button that lets an agent do the same once."""
+    return h.details[
+        h.summary[f"Where {clean(name)} fired last"],
+        h.ol(class_="timeline", reversed=True)[
+            (
+                h.li[
+                    moment(one.at, "%m-%d %H:%M"),
+                    h.div[
+                        h.p[
+                            agent_link(one.agent),
+                            " ",
+                            h.a(href=f"{path('agents', one.agent)}?before={one.n + 1}#e{one.n}")[one.decision],
+                            " ",
+                            h.code[one.call],
+                        ],
+                        h.div(class_="buttons")[
+                            ask(
+                                "Allow once…",
+                                "confirm",
+                                path("agents", one.agent, "allowances"),
+                                title=f"Let {clean(one.agent, 60)} do this once",
+                                question=one.call,
+                                body={"text": one.subject, "tool": one.tool},
+                            )
+                        ],
+                    ],
+                ]
+                for one in reversed(places)
+            )
+        ],
+    ]
+
+
+def _lesson(one: Data) -> h.Element:
+    last = one["last"]
+    said = f"{one['confirmed']:,} confirmed, {one['false_alarms']:,} false alarms, {one['missed']:,} missed"
+    undo = ask(
+        "Take the last step back…",
+        "confirm",
+        path("outcomes", str(one["pattern"]), "undo"),
+        title=f"{clean(one['pattern'])}: take the last step back",
+        question=f"Its factor becomes {last['before']:g} again." if last else "",
+    )
+    return h.li[
+        h.p[clean(one["pattern"]), f": {said}; thresholds of new tasks are multiplied with {one['factor']:g}."],
+        h.div(class_="buttons")[undo] if last else None,
+    ]
 
 
 def _review(review: Data) -> h.Element:

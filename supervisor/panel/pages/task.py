@@ -63,7 +63,7 @@ def task_body(task: Data, merges: Sequence[Data]) -> h.Fragment:
         ],
         h.p[clean(task["why"], SENTENCE), " ", h.span(class_="muted")[f"(by {clean(task['by'], 60)})"]],
         h.p(class_="muted")[clean(task["held_back"], SENTENCE)] if task["held_back"] else None,
-        h.div(class_="buttons")[_buttons(id_, task), [_merge_button(one) for one in merges if one["phase"] in DUE]],
+        h.div(class_="buttons")[_buttons(id_, task), [_merge_buttons(one) for one in merges if one["phase"] in DUE]],
         h.h2["Prompt"],
         block(task["prompt"]),
         facts(_facts(task)),
@@ -79,23 +79,36 @@ def _buttons(id_: str, task: Data) -> Iterator[h.Element]:
     can = verbs(task)
     if "retry" in can:
         yield post("Retry", path("tasks", id_, "retry"))
+    if task["state"] == "pending":
+        yield post("First in the queue", path("tasks", id_, "reorder"), body={"place": "first"})
+        yield post("Last in the queue", path("tasks", id_, "reorder"), body={"place": "last"})
     if "cancel" in can:
+        yield ask("Change…", "edit", path("tasks", id_, "edit"), title=f"Change what {clean(id_, 60)} asks for")
         yield ask("Cancel…", "cancel", path("tasks", id_, "cancel"), kind="bad", title=f"Cancel {clean(id_, 60)}")
 
 
-def _merge_button(merge: Data) -> h.Element:
-    """The button that merges what the page shows: into this target, and no other."""
+def _merge_buttons(merge: Data) -> h.Node:
+    """The buttons that merge what the page shows, into this target and no other, or take it off the list."""
     branch, target = clean(merge["branch"], 200), clean(merge["target"], 200)
     sizes = f"{counted(merge['commits'], 'commit')}, {counted(merge['files'], 'file')}"
-    return ask(
+    target_of = path("merges", str(merge["id"]))
+    withdraw = ask(
+        "Withdraw…",
+        "confirm",
+        f"{target_of}/withdraw",
+        title=f"Do not merge {branch}",
+        question=f"{branch} stays as it is, and is not merged.",
+    )
+    merge_it = ask(
         "Merge…",
         "confirm",
-        path("merges", str(merge["id"]), "carry-out"),
+        f"{target_of}/carry-out",
         kind="good",
         title=f"Merge {branch}",
         body={"into": str(merge["target"])},
         question=f"{branch} goes into {target} of {clean(merge['project'], 400)}: {sizes}.",
     )
+    return h.fragment[merge_it, withdraw]
 
 
 def _facts(task: Data) -> Iterator[tuple[str, h.Node]]:

@@ -8,7 +8,7 @@ import htpy as h
 from supervisor.cli.words import clean
 from supervisor.panel.asked import TaskQuery
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, age, agent_link, badge, empty, path
+from supervisor.panel.pages.parts import Data, age, agent_link, ask, badge, empty, path
 from supervisor.panel.task_groups import TaskListPage, TaskSection
 from supervisor.protocol.tasks import TaskState
 
@@ -21,6 +21,10 @@ def tasks_page(frame: PageFrame, found: TaskListPage) -> h.Element:
         frame,
         "Tasks",
         h.h1["Tasks"],
+        h.div(class_="buttons")[
+            ask("Add a task…", "new-task", "/tasks", kind="main", title="Add a task"),
+            h.a(href="/discoveries")["What agents noted for others"],
+        ],
         _choice(found),
         h.div(id="tasks")[tasks_list(found)],
         live=found.query.address("/live/tasks"),

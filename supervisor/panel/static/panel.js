@@ -2,6 +2,7 @@
 import { follow } from "./live.js";
 import { listen as listenToActions } from "./actions.js";
 import { listen as listenToKeys } from "./keys.js";
+import { load } from "./parts.js";
 import { keepTimes } from "./times.js";
 import { listen as listenToTheme } from "./theme.js";
 
@@ -10,4 +11,5 @@ listenToTheme();
 listenToActions();
 listenToKeys();
 keepTimes();
+load();
 if (document.body.dataset.live) follow(document.body.dataset.live);

@@ -42,6 +42,11 @@ MODEL_URL = "https://api.anthropic.com"
 """Base URL of the model, if the environment names none."""
 
 
+def own_prices(config: Config) -> dict[str, Price]:
+    """Return the user's own prices of models."""
+    return {each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices}
+
+
 def session_settings(config: Config, places: StatePaths, environ: Mapping[str, str]) -> SessionSettings:
     """Return the settings of a session."""
     stop = {**config.stop.model_dump(), "hard_stop": config.interventions.hard_stop}
@@ -52,7 +57,7 @@ def session_settings(config: Config, places: StatePaths, environ: Mapping[str, s
         asynchronous=config.reviewer.review_mode == "async",
         approval=settings_from(ApprovalSettings, config.approval.model_dump()),
         limits=settings_from(LimitSettings, config.resources.model_dump()),
-        prices={each.model: Price(**each.model_dump(exclude={"model"})) for each in config.resources.prices},
+        prices=own_prices(config),
         captures=capture_rules(config),
         retries=RetrySettings(config.interventions.max_retries),
     )

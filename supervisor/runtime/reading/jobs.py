@@ -108,6 +108,15 @@ class Checkpoints:
 
 
 @dataclass(frozen=True, slots=True)
+class UseOverTime:
+    """What an agent used, over time, and what happened meanwhile."""
+
+    agent: str
+    last: int
+    """Number of the last event when it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reviewing:
     """The gate's answer to an action that no agent takes."""
 

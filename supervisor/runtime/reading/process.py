@@ -39,6 +39,7 @@ from supervisor.runtime.reading.jobs import (
     ReadJob,
     ReadPaths,
     Reviewing,
+    UseOverTime,
     receive,
 )
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
@@ -139,6 +140,10 @@ class Process:
                 await answer.whole(await self._metrics(counted), CONTENT_TYPE)
             case Checkpoints(agent=agent):
                 await answer.stream(listed(self._places.checkpoints, agent), JSON)
+            case UseOverTime() as wanted:
+                from supervisor.runtime.reading.use import used  # the sessions' fold, which other readers need not pay
+
+                await answer.whole(await used(wanted, self._lines, self._progress, self._places.reviewer), JSON)
             case Reviewing() as wanted:
                 await answer.whole(anyjson.dumps(self._review(wanted.read())), JSON)
             case GateReviewing() as wanted:

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Query, Response
 
 from supervisor.runtime.api.routes.parts import JournalParts
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
-from supervisor.runtime.reading.jobs import LINES, Events, Incidents
+from supervisor.runtime.reading.jobs import LINES, Events, Incidents, UseOverTime
 from supervisor.runtime.reading.reader import ReadingService
 
 CATCH_UP_SECONDS = 2.0
@@ -40,6 +40,12 @@ def stream_routes(api: FastAPI, daemon: JournalParts, reader: ReadingService) ->
             with anyio.move_on_after(CATCH_UP_SECONDS):
                 await daemon.journal.written(last)
         return AnsweredElsewhere(reader, Events(last if after < 0 else after, last, follow, agent, since))
+
+    @api.get("/v1/agents/{agent}/use", response_class=Response)
+    async def use(agent: str) -> Response:
+        """Cost, tokens, context, memory and processes of an agent over time, and what happened meanwhile."""
+        daemon.board.summary(agent)
+        return AnsweredElsewhere(reader, UseOverTime(agent, daemon.journal.last))
 
     @api.get("/v1/incidents", response_class=Response, responses=STREAM)
     async def incidents(follow: bool = Query(False, description="Whether to wait for more.")) -> Response:

@@ -1,0 +1,58 @@
+"""HTML files that need nothing else: they load nothing and run nothing, and every text in them is escaped.
+
+It needs htpy, which comes with the extra [panel].
+"""
+
+from pathlib import Path
+
+import htpy as h
+
+from monitors.contract.errors import ChaperonError
+from supervisor.protocol.plain import harmless
+
+STYLE = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 1100px; margin: 24px auto; padding: 0 16px; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid #8885; vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } code { font-size: 13px; }
+.chart { max-width: 100%; } .chart .bar { fill: #2f8f75; } .chart text { font-size: 11px; fill: currentColor; } .scroll { overflow-x: auto; }
+.chart .line { fill: none; stroke: #2f8f75; stroke-width: 2; } .chart .area { fill: #2f8f75; opacity: .15; } .chart .grid { stroke: #8885; }
+.chart .mark { stroke: #c9791f; stroke-dasharray: 3 3; } .muted { opacity: .75; } summary { cursor: pointer; }
+"""
+"""The style of a file; it holds no text of others."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may do with a file: it loads nothing, and runs nothing."""
+
+
+class HtmlFileError(ChaperonError):
+    """A file cannot be made, or written."""
+
+
+def html_file(title: str, *content: h.Node) -> str:
+    """Return a whole file, with everything spelled out that would act instead of being shown."""
+    made = h.html(lang="en")[
+        h.head[
+            h.meta(charset="utf-8"),
+            h.meta(http_equiv="Content-Security-Policy", content=POLICY),
+            h.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            h.title[f"{title} · chaperon"],
+            h.style[STYLE],
+        ],
+        h.body[h.h1[title], content],
+    ]
+    return harmless(str(made))
+
+
+def write_html(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        HtmlFileError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HtmlFileError(
+            f"The report cannot be written to {path} ({error.strerror}).", way_out="Name another file."
+        ) from error

@@ -1,0 +1,73 @@
+"""The routes of the panel's actions: a page's form is read, the daemon asked, and what came of it told."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from monitors.contract import anyjson
+from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.cli.client import MisusedError
+from supervisor.panel.actions import ACTIONS, Body, PanelAction
+from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.runtime.clock import Clock
+
+LONGEST_BODY = 256 * 1024
+"""Bytes of a form: a text for an agent is some thousand, and the keys of a policy some ten thousand."""
+
+
+def action_routes(link: PanelLink) -> list[Route]:
+    """Return the routes of all actions."""
+    return [Route(each.path, _endpoint(link, each), methods=["POST"]) for each in ACTIONS]
+
+
+def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        try:
+            parts = {**request.path_params}
+            body = await read_body(request)
+            typed = next(reversed(parts.values()), "")
+            if action.confirm and body.get("confirm") != typed:
+                raise UsageError(f"Nothing was changed: what was typed is not {typed}.")
+            done = await _ask(link, action, parts, {**body, **parts, "checkpoint": typed, "now": Clock().wall()})
+        except ChaperonError as error:
+            return refused(error)
+        told: dict[str, Any] = {"says": action.says(done), "done": done if isinstance(done, dict) else {}}
+        return JSONResponse({**told, "go": go} if (go := action.go(done, body)) else told)
+
+    return answer
+
+
+async def _ask(link: PanelLink, action: PanelAction, parts: dict[str, str], body: Body) -> Any:
+    target = action.target(parts, body)
+    if action.method == "DELETE":
+        return await link.delete(target)
+    return await link.post(target, action.body(body), seconds=None)
+
+
+def refused(error: ChaperonError) -> JSONResponse:
+    """Return the answer to an action that failed."""
+    status = 503 if isinstance(error, UNREACHABLE) else 422 if isinstance(error, MisusedError | UsageError) else 409
+    return JSONResponse({"what": error.what, "way_out": error.way_out}, status)
+
+
+async def read_body(request: Request) -> Body:
+    """Return the JSON object that a page sent.
+
+    Raises:
+        UsageError: It is none, or too long. Nothing was done.
+    """
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > LONGEST_BODY:
+            raise UsageError(f"More than {LONGEST_BODY:,} bytes were sent; nothing was done.")
+    try:
+        body = anyjson.decode(bytes(data) or b"{}")
+    except ValueError as error:
+        raise UsageError("What was sent is no JSON; nothing was done.") from error
+    if not isinstance(body, dict):
+        raise UsageError("What was sent is no object; nothing was done.")
+    return body
