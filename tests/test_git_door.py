@@ -24,6 +24,7 @@ STARTERS = {
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
     "supervisor/cli/commands/work/exec_claude.py": "the CLI, whose process it becomes",
+    "supervisor/panel/trials.py": "this program itself: a replay or a rehearsal",
     "supervisor/runtime/shim/enter.py": "a check of an agent's work, in its own place",
 }
 """Modules that start programs, and which."""

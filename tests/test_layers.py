@@ -32,6 +32,7 @@ LAYERS = {
     "supervisor.top": (*PARTS, "supervisor.protocol", "supervisor.cli", "supervisor.panel"),
     "supervisor.panel": (
         *PARTS, "supervisor.protocol", "supervisor.config", "supervisor.runtime", "supervisor.cli", "supervisor.report",
+        "supervisor.rehearsal",
     ),
 }  # fmt: skip
 """Each package, and the packages of ours that it may import beside itself."""

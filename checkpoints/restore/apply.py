@@ -23,10 +23,18 @@ from checkpoints.store.store import Store
 from checkpoints.workspace.rename_noreplace import exists, move
 from checkpoints.workspace.safe_open import Content, Folders, names_in, read
 from host.durable import write_all
+from monitors.contract.progress import Report, unreported
 
 _ANY_SIZE = 1 << 30
 """Every file compared was captured or staged once, so it is far smaller. The limit bounds the cost of a file that
 was swapped in."""
+
+
+PASSES = 3
+"""How often each path is passed in a restore."""
+
+REPORTED = 48
+"""Passes between two reports of how far it is."""
 
 
 class InTheWayError(CheckpointError):
@@ -60,6 +68,7 @@ class Application:
         step: Step,
         *,
         from_the_start: bool,
+        report: Report = unreported,
     ) -> None:
         """Plan the jobs; their order, and so their numbers, follows from the pairs alone.
 
@@ -70,8 +79,10 @@ class Application:
             pairs: What changes.
             step: Told of each step before it is done.
             from_the_start: Nothing of it was done yet, so that nothing is looked for.
+            report: Told how many paths are done.
         """
         self._from_the_start = from_the_start
+        self._report, self._passed = report, 0
         self._store = store
         self._root = root
         self._staging = staging
@@ -104,6 +115,7 @@ class Application:
         with Folders(self._root) as folders:
             for job in self._jobs:
                 folders.trim()
+                self._pass()
                 if job.after is not None and not self._is_placed(folders, job):
                     self._stage_one(folders, job)
 
@@ -155,6 +167,7 @@ class Application:
         with Folders(self._root) as folders:
             for job in self._jobs:
                 folders.trim()
+                self._pass()
                 if job.before is not None and not self._is_placed(folders, job):
                     self._take_away(folders, job)
         self._remove_folders(self._folders_going)
@@ -162,8 +175,15 @@ class Application:
         with Folders(self._root) as folders:
             for job in self._jobs:
                 folders.trim()
+                self._pass()
                 if job.after is not None and not self._is_placed(folders, job):
                     self._put(folders, job)
+
+    def _pass(self) -> None:
+        """Report every so often; each path is passed three times: staged, its place cleared, put."""
+        self._passed += 1
+        if not self._passed % REPORTED:
+            self._report(self._passed // PASSES, len(self._jobs))
 
     def _take_away(self, folders: Folders, job: PathChange) -> None:
         parent, old = folders.get(parent_of(job.path)), folders.get(self._staging + b"/old")

@@ -153,8 +153,9 @@ class Restorer:
     ) -> RestoreResult:
         work = without(self._pairs(undo, target), {bytes_of(path): why for path, why in journal.blocks.items()})
         fresh = journal.phase == "staging"
+        staging, report = staging_name(undo.name), self._capturer.report
         application = Application(
-            self._store, root, staging_name(undo.name), work.pairs, self._step, from_the_start=fresh
+            self._store, root, staging, work.pairs, self._step, from_the_start=fresh, report=report
         )
         if fresh:
             self._prepare(root, application, journal)

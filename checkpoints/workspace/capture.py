@@ -28,6 +28,7 @@ from checkpoints.workspace.notes import NoteQueues
 from checkpoints.workspace.safe_open import Folders, NotCaptured, open_root
 from checkpoints.workspace.scan import Scanner, Scope, Survey, own_rules
 from checkpoints.workspace.watch import Changes, Watcher
+from monitors.contract.progress import Report, unreported
 
 DEFAULT_LIMIT_BYTES = 10_000_000
 """Largest file whose content is kept. One new file of 200 MB takes git 6.5 s; source files are far smaller."""
@@ -98,6 +99,8 @@ class Capturer:
         self.store = store
         self.workspace = workspace
         self.lock = threading.RLock()
+        self.report: Report = unreported
+        """Told how many files a look at all of them, or a restore, has done."""
         also = frozenset(bytes_of(path.strip("/")) for path in settings.also)
         self.scope = Scope(settings.limit_bytes, settings.limit_new_bytes, also)
         root = open_root(workspace)
@@ -229,6 +232,7 @@ class Capturer:
         self._rules.clear()
         self._indexes.forget()
         scanner = self._scanner(writer, Survey())
+        scanner.report, scanner.expected = self.report, repository.tracked(self._folders)
         tree = scanner.folder(root, b"", self._state.tree, self._root_rules(root))
         return tree, scanner.survey
 

@@ -52,6 +52,21 @@ def find(worktree: Path) -> GitFolders | None:
     return GitFolders(own, (own / common).resolve() if common else own)
 
 
+def tracked(folders: GitFolders | None) -> int | None:
+    """Return how many paths git tracks in a worktree, by the head of its index; None if that cannot be read.
+
+    The index begins with `DIRC`, a version and the number of entries, four bytes each (gitformat-index(5)).
+    """
+    if folders is None:
+        return None
+    try:
+        with (folders.own / "index").open("rb") as file:
+            head = file.read(12)
+    except OSError:
+        return None
+    return int.from_bytes(head[8:12]) if head[:4] == b"DIRC" and len(head) == 12 else None
+
+
 def above(directory: Path) -> Path | None:
     """Return the nearest folder at or above this one in which `.git` lies; None if there is none."""
     return next((folder for folder in (directory, *directory.parents) if os.path.lexists(folder / ".git")), None)

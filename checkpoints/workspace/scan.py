@@ -14,6 +14,7 @@ from checkpoints.workspace import repository
 from checkpoints.workspace.ignore import MAX_FILE_BYTES, Rules
 from checkpoints.workspace.index import GitIndexes
 from checkpoints.workspace.safe_open import NotCaptured, names_in, open_folder, read
+from monitors.contract.progress import Report, unreported
 
 MAX_DEPTH = 200
 """Folders within folders that are followed: each holds a descriptor open, of 1,024 that a process usually has.
@@ -22,6 +23,9 @@ The deepest of 20,000 packages of npm is 30."""
 MOST_IGNORED = 20_000
 """Ignored folders and files that are remembered, at some 100 bytes each. They are folders as a rule, so a workspace
 has tens. If there are more, all folders are listed anew once the index changed."""
+
+REPORTED = 64
+"""Files between two reports of how far a scan is: it reads some 20,000 in a second."""
 
 STAGING_PREFIX = b".chaperon-restore-"
 """Prefix of the staging folder of a restore that is under way; never captured."""
@@ -109,6 +113,10 @@ class Scanner:
     """Paths that are not as the tree before had them."""
     files: int = 0
     """Files and links that were read."""
+    report: Report = unreported
+    """Told how many files were read, every so often."""
+    expected: int | None = None
+    """How many files there may be, for reports; None if that is not known."""
     new_bytes: int = 0
     """Content of files that were not there before."""
     indexes: GitIndexes = field(default_factory=GitIndexes)
@@ -204,6 +212,8 @@ class Scanner:
         if content.linked:
             self.survey.linked.add(path)
         self.files += 1
+        if not self.files % REPORTED:
+            self.report(self.files, max(self.expected, self.files) if self.expected else None)
         oid = object_id(ObjectKind.BLOB, content.data)
         entry = TreeEntry(content.mode, oid)
         if before is None or before.id != oid or not self.store.has(oid):

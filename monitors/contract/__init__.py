@@ -11,6 +11,7 @@ learning      outcomes of issues, given by people, and the adjustments that foll
 observations  observations: an agent's run as a sequence of steps, free of the wire's details, as pattern detectors
               see it
 origins       origins over the calls of a run: a bounded fold over its reviews, which each later review is given
+progress      progress of long work: what, how far, how long yet
 tasks         tasks
 todo          the agent's own list of what it has to do, as it keeps it with the CLI's tools
 wording       how counts, times, sizes and money are written for people, in every view and sentence

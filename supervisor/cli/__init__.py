@@ -10,6 +10,7 @@ following       streams of the daemon as commands read them
 html_file       HTML files that need nothing else
 incident_words  the full report of an incident for people
 many            controls that are given to one agent by name, to all, or to those of a repository
+progress        progress of long work: a line on a terminal, few lines elsewhere
 settings_words  settings of a repository, described for people
 signals         signals as something to be waited for beside a connection, by a command that ends in order
 streams         commands that follow

@@ -22,7 +22,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 """The style of a file; it holds no text of others."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may do with a file: it loads nothing, and runs nothing."""
+"""The policy for the browser that shows a file: it loads nothing, and runs nothing."""
 
 
 class HtmlFileError(ChaperonError):

@@ -32,6 +32,11 @@ def ask(question: str) -> None:
     click.echo(harmless(question), nl=False, err=True)
 
 
+def draw_over(text: str) -> None:
+    """Draw a line on standard error in place of the one that was drawn so before; an empty one takes it away."""
+    click.echo(f"\r\x1b[K{harmless(text)}", nl=False, err=True, color=True)
+
+
 def echo_json(data: Any) -> None:
     """Print data as JSON: indented for a terminal, one line for a pipe."""
     click.echo(anyjson.pretty(data) if sys.stdout.isatty() else anyjson.dumps(data) + b"\n", nl=False)

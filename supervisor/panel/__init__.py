@@ -19,4 +19,5 @@ reading      questions to the daemon that several pages ask
 serving      the port, and the look at each connection
 sessions     one-time links, and who signed in
 task_groups  stored tasks as a list has them
+trials       scenarios rehearsed, and changes of the policy tried against recorded runs
 """

@@ -10,8 +10,10 @@ from starlette.routing import Route
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli.client import MisusedError
-from supervisor.panel.actions import ACTIONS, Body, PanelAction
+from supervisor.panel.actions import ACTIONS, Body, PanelAction, number, text
 from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.panel.pages.parts import path
+from supervisor.panel.trials import Trial, Trials
 from supervisor.runtime.clock import Clock
 
 LONGEST_BODY = 256 * 1024
@@ -38,6 +40,26 @@ def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Await
         return JSONResponse({**told, "go": go} if (go := action.go(done, body)) else told)
 
     return answer
+
+
+def trial_routes(trials: Trials) -> list[Route]:
+    """Return the routes that begin and end trials; these ask nothing of the daemon but its journal."""
+
+    def route(path_: str, act: Callable[[Body, str], Trial]) -> Route:
+        async def answer(request: Request) -> Response:
+            try:
+                trial = act(await read_body(request), request.path_params.get("trial", ""))
+            except ChaperonError as error:
+                return refused(error)
+            return JSONResponse({"says": f"{trial.id} was begun.", "go": path("trials", trial.id)})
+
+        return Route(path_, answer, methods=["POST"])
+
+    return [
+        route("/trials/replay", lambda body, _: trials.replay(text("policy")(body), number(body, "days"))),
+        route("/trials/rehearse", lambda body, _: trials.rehearse(text("scenario")(body))),
+        route("/trials/{trial}/cancel", lambda _, id_: trials.cancel(id_)),
+    ]
 
 
 async def _ask(link: PanelLink, action: PanelAction, parts: dict[str, str], body: Body) -> Any:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import htpy as h
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -15,8 +15,9 @@ from monitors.contract.errors import ChaperonError, NotFoundError
 from supervisor.cli.client import RefusedError
 from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
+from supervisor.cli.words import clean
 from supervisor.panel import reading
-from supervisor.panel.acting import action_routes
+from supervisor.panel.acting import action_routes, trial_routes
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.door import Address, Door
 from supervisor.panel.feed import Feed
@@ -36,9 +37,11 @@ from supervisor.panel.pages.reports import SPANS, report_page
 from supervisor.panel.pages.sign_in import sign_in_page
 from supervisor.panel.pages.task import task_page
 from supervisor.panel.pages.tasks import tasks_page
+from supervisor.panel.pages.trials import trial_page, trial_part, trials_page
 from supervisor.panel.pages.use import use_charts, use_page
 from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
 from supervisor.panel.task_groups import listed
+from supervisor.panel.trials import Trials
 from supervisor.report.command import DAY, gather
 from supervisor.report.tally import ReportData
 from supervisor.runtime.clock import Clock
@@ -57,13 +60,16 @@ class Panel:
     Args:
         link: The daemon.
         feed: The journal's progress.
+        trials: Rehearsals and replays.
         sessions: Who signed in.
         place: Where browsers find us.
         read_only: Whether nothing may be done.
     """
 
-    def __init__(self, link: PanelLink, feed: Feed, sessions: Sessions, place: Address, *, read_only: bool) -> None:
-        self._link, self._feed, self._sessions = link, feed, sessions
+    def __init__(
+        self, link: PanelLink, feed: Feed, trials: Trials, sessions: Sessions, place: Address, *, read_only: bool
+    ) -> None:
+        self._link, self._feed, self._trials, self._sessions = link, feed, trials, sessions
         self._place, self._read_only = place, read_only
 
     def app(self) -> Door:
@@ -86,12 +92,16 @@ class Panel:
             Route("/incidents", self._page(self._incidents)),
             Route("/incidents/{incident}", self._page(self._incident)),
             Route("/policy", self._page(self._policy)),
+            Route("/trials", self._page(self._trials_list)),
+            Route("/trials/{trial}", self._page(self._trial)),
             Route("/report", self._page(self._report)),
+            Route("/work", self._work),
             Route("/live/board", live.board),
             Route("/live/agents/{agent}", live.agent),
             Route("/live/tasks", live.tasks),
             Route("/live/tasks/{task}", live.task),
             *action_routes(self._link),
+            *trial_routes(self._trials),
         ]
         return Door(Starlette(routes=routes), self._place, self._sessions, self._read_only)
 
@@ -184,6 +194,15 @@ class Panel:
         lessons = await self._link.get("/v1/outcomes")
         return policy_page(frame, await self._gathered(7), allowances, lessons, command, workspace, review)
 
+    async def _trials_list(self, _request: Request, frame: PageFrame) -> h.Element:
+        from supervisor.rehearsal.scenario import shipped
+
+        return trials_page(frame, self._trials.all(), list(shipped()))
+
+    async def _trial(self, request: Request, frame: PageFrame) -> h.Renderable:
+        trial = self._trials.get(request.path_params["trial"])
+        return trial_part(trial) if request.query_params.get("part") else trial_page(frame, trial)
+
     async def _report(self, request: Request, frame: PageFrame) -> h.Element:
         asked = request.query_params.get("days", "")
         days = next((number for number in SPANS if str(number) == asked), 7)
@@ -192,6 +211,13 @@ class Panel:
     async def _gathered(self, days: int) -> ReportData:
         now = Clock().wall()
         return await self._link.ask(lambda daemon: gather(daemon, now - days * DAY, now))
+
+    async def _work(self, _request: Request) -> Response:
+        try:
+            rows = await self._link.get("/v1/work")
+        except ChaperonError:
+            rows = []
+        return JSONResponse({"says": " · ".join(clean(one["sentence"], 200) for one in rows[:3])})
 
     async def _sign_in(self, request: Request) -> Response:
         data = bytearray()

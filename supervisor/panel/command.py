@@ -61,6 +61,7 @@ async def _serve(port: int, read_only: bool, names: tuple[str, ...], path: Path 
     from supervisor.panel.link import PanelLink
     from supervisor.panel.serving import listen, serve
     from supervisor.panel.sessions import Sessions
+    from supervisor.panel.trials import Trials
     from supervisor.runtime.clock import Clock
 
     link = PanelLink(lambda: _connect(path))
@@ -69,10 +70,12 @@ async def _serve(port: int, read_only: bool, names: tuple[str, ...], path: Path 
         sessions = Sessions(Clock().mono)
         place = Address(listening.getsockname()[1], names)
         feed = Feed(link)
-        app = Panel(link, feed, sessions, place, read_only=read_only).app()
+        trials = Trials(link)
+        app = Panel(link, feed, trials, sessions, place, read_only=read_only).app()
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(feed.run, name="journal")
+                tasks.start_soon(trials.run, name="trials")
                 tasks.start_soon(serve, app, listening, link, _complain, name="serve")
                 tasks.start_soon(_links, sessions, place.port, name="links")
                 await anext(signals)

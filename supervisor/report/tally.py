@@ -58,7 +58,7 @@ class RuleTally:
     examples: list[str] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
     places: list[FiredAt] = field(default_factory=list)
-    """Where it fired, the last of them."""
+    """The calls at which it fired, the last of them."""
 
     @property
     def overruled(self) -> int:

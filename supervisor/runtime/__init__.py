@@ -25,6 +25,7 @@ descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault
 filesystem      lookups of reviews in the file system and git, made at the moment of the request
 log             the daemon's own log on standard error, for its operator
+long_work       the daemon's long work, and how far it is
 parts           the parts of a daemon, made from what it is started with
 preflight       a trial of the whole configuration before anything is started
 service         the daemon as a whole

@@ -51,6 +51,7 @@ from supervisor.runtime.journal.lock import take_state_directory
 from supervisor.runtime.journal.mending import damage_words
 from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.log import log, mask_log
+from supervisor.runtime.long_work import LongWork
 from supervisor.runtime.parts import Setup as Setup
 from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.parts import (
@@ -218,6 +219,10 @@ async def _cancelled_at_end() -> AsyncIterator[anyio.abc.TaskGroup]:
             tasks.cancel_scope.cancel()
 
 
+START_TOLD_SECONDS = 2.0
+"""Between two lines of the log about how far a start is: most take less than one, and say nothing of it."""
+
+
 # ── start ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -266,7 +271,12 @@ async def _begin(
             what,
             way_out=f"Mend that and start the daemon again, or end it: chaperon stop {agent}.",
         )
-    adopted = await daemon.runners.adopt_all()
+    with daemon.checkpoint_manager.work.under_way(
+        "adopting", "the agents of the daemon before", "agent"
+    ) as adopted_so_far:
+        async with _cancelled_at_end() as telling:
+            telling.start_soon(_tell_how_far, daemon.checkpoint_manager.work, name="progress of the adoption")
+            adopted = await daemon.runners.adopt_all(adopted_so_far)
     if adopted.found:
         log.info("%s", adopted)
     if (taken := taken_over(daemon.board, adopted, opened.recovery, daemon.stamp(""))) is not None:
@@ -277,6 +287,14 @@ async def _begin(
     await close_left(daemon.board, daemon.worktrees, daemon.close_workspace, daemon.fault)
     await daemon.merging.resume()
     daemon.project_work.resume()
+
+
+async def _tell_how_far(work: LongWork) -> None:
+    """Say in the log how far the start is: its socket does not answer yet."""
+    while True:
+        await anyio.sleep(START_TOLD_SECONDS)
+        for each in work.rows().values():
+            log.info("%s", each.sentence)
 
 
 def _forget_ended(daemon: Daemon) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -71,7 +72,12 @@ async def played(daemon: Daemon, base: Base) -> None:
     for agent in ("a1", "a2"):
         await until(lambda agent=agent: bool(daemon.board.summary(agent).words))  # type: ignore[misc]
     for number, memory in enumerate((180.0, 240.0, 410.0, 390.0)):
-        more = {"cpu_seconds": 2.0 * number, "processes": 3 + number, "open_files": 30, "io_bytes": 1_000}
+        more: dict[str, Any] = {
+            "cpu_seconds": 2.0 * number,
+            "processes": 3 + number,
+            "open_files": 30,
+            "io_bytes": 1_000,
+        }
         daemon.happened(ResourcesSeen(**daemon.stamp("a1"), memory_mb=memory, **more))
     issue = Issue("data_loss", Severity.CRITICAL, 1.0, 0.3, 1, "It deletes what it should keep.")
     daemon.happened(events.IssueSeen(**daemon.stamp("a2"), issue=issue))

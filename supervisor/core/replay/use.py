@@ -22,8 +22,7 @@ from supervisor.protocol.events import (
 )
 
 MOST_POINTS = 240
-"""Points that are kept at most: a chart of 800 pixels shows no more. Every second one is dropped when there are twice as
-many."""
+"""Points that are kept at most: a chart of 800 pixels shows no more. Of twice as many, every second one is dropped."""
 
 MOST_MARKS = 200
 """Issues, interventions and states that are kept at most, the latest."""

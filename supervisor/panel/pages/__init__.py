@@ -15,5 +15,6 @@ sign_in      the pages of those who have no session
 task         one stored task: what it asks for, runs, merge, history
 tasks        the list of stored tasks
 timeline     what an agent did, as rows
+trials       trials of a policy or a scenario
 use          what an agent used over time, as charts
 """

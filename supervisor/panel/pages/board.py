@@ -54,7 +54,7 @@ def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: 
 
 
 def _of_all(agents: Sequence[Data], orders: Data) -> h.Element:
-    """What can be done with all agents, and what stands of it."""
+    """The buttons for all agents, and the orders that stand."""
     live = any(agent["ended_at"] is None for agent in agents)
     drain, until = orders["drain"], orders["autopilot_until"]
     return h.section(id="all", aria_label="All agents")[

@@ -56,12 +56,13 @@ def policy_page(
         h.ul(class_="options")[(_lesson(one) for one in lessons)]
         if lessons
         else empty("Nothing was said of any issue."),
+        h.p[h.a(href="/trials")["Try a change of the policy"], " against recorded runs, before you save it."],
         here="Policy",
     )
 
 
 def _fired(name: str, places: Sequence[FiredAt]) -> h.Element:
-    """Where a rule fired last, with the button that lets an agent do the same once."""
+    """The calls at which a rule fired last, with the button that lets an agent do the same once."""
     return h.details[
         h.summary[f"Where {clean(name)} fired last"],
         h.ol(class_="timeline", reversed=True)[

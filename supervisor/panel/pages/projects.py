@@ -121,7 +121,7 @@ def _agent(mark: Data) -> h.Node:
 
 
 def plan_lists(plan: Data) -> h.Node:
-    """What a rollback would do, list by list."""
+    """The effect of a rollback, list by list."""
     made = [_list(title, [clean(one, 500) for one in plan[key]]) for key, title in LISTS.items()]
     made += [
         _list(title, [clean(f"{name}: {word}", 500) for name, word in plan[key].items()])

@@ -1,4 +1,4 @@
-"""What an agent used over time, as charts, with what happened meanwhile on the same axis."""
+"""An agent's use over time as charts, with its issues and interventions on the same axis."""
 
 from collections.abc import Callable
 

@@ -22,6 +22,11 @@ export function listen() {
     else if (button.hasAttribute("data-help")) document.getElementById("keys").showModal();
   });
   document.addEventListener("submit", (event) => {
+    if (event.target.dataset.form) {
+      event.preventDefault();
+      submit(event.target, event.target.dataset.form, {});
+      return;
+    }
     const dialog = event.target.closest("dialog[data-target]");
     if (!dialog || event.target.method !== "dialog") return;
     event.preventDefault();
@@ -52,14 +57,32 @@ function openDialog(button) {
 }
 
 async function send(dialog, form) {
+  const progress = form.querySelector(".progress");
+  const looking = progress ? setInterval(() => lookAtWork(progress), 500) : 0;
+  await submit(form, dialog.dataset.target, JSON.parse(dialog.dataset.body), () => dialog.close());
+  clearInterval(looking);
+  if (progress) progress.textContent = "";
+}
+
+// What the daemon says of how far it is, while the answer of a dialog is waited for.
+async function lookAtWork(place) {
+  try {
+    const answer = await fetch("/work");
+    if (answer.ok) place.textContent = (await answer.json()).says;
+  } catch {
+    // The answer of the dialog itself says what is wrong.
+  }
+}
+
+async function submit(form, target, body, close = () => {}) {
   const given = Object.fromEntries(new FormData(form));
   for (const box of form.querySelectorAll("input[type=checkbox]")) given[box.name] = box.checked;
-  const submit = form.querySelector("[type=submit]");
-  submit.disabled = true;
-  const { ok, told } = await post(dialog.dataset.target, { ...JSON.parse(dialog.dataset.body), ...given });
-  submit.disabled = false;
+  const button = form.querySelector("[type=submit]");
+  button.disabled = true;
+  const { ok, told } = await post(target, { ...body, ...given });
+  button.disabled = false;
   if (ok) {
-    dialog.close();
+    close();
     toast(told.says, true);
     arrive(told);
   } else {

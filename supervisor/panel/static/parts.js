@@ -1,6 +1,7 @@
 // Parts of a page that are loaded once it is shown, and again while it changes: what takes long holds up no first paint.
 
 const AGAIN = 5000; // milliseconds between two looks at a part
+const SOON = 500; // the same for one that is soon over
 
 export function load() {
   for (const place of document.querySelectorAll("[data-part]")) fill(place);
@@ -19,7 +20,8 @@ async function fill(place) {
     // The panel is away; the page says so by itself.
   }
   place.removeAttribute("aria-busy");
-  if (place.hasAttribute("data-again")) setTimeout(() => (document.hidden ? later(place) : fill(place)), AGAIN);
+  const over = place.hasAttribute("data-until-over") && !place.querySelector("[role=status]");
+  if (place.hasAttribute("data-again") && !over) setTimeout(() => (document.hidden ? later(place) : fill(place)), place.hasAttribute("data-until-over") ? SOON : AGAIN);
 }
 
 function later(place) {

@@ -14,6 +14,7 @@ from supervisor.runtime.api.routes.merges import merge_routes
 from supervisor.runtime.api.routes.orders import order_routes
 from supervisor.runtime.api.routes.streams import stream_routes
 from supervisor.runtime.api.routes.trust import trust_routes
+from supervisor.runtime.api.routes.work import work_routes
 from supervisor.runtime.api.serving.bodies import BoundedBodies
 from supervisor.runtime.api.serving.json_edge import ErrorResponse, speak_json
 from supervisor.runtime.api.serving.turnstile import QuestionsInTurn, Turnstile
@@ -50,4 +51,5 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
     checkpoint_routes(api, daemon, reader)
     merge_routes(api, daemon)
     stream_routes(api, daemon, reader)
+    work_routes(api, daemon)
     return api

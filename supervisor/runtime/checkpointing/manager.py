@@ -45,6 +45,7 @@ from supervisor.protocol.moments import RunMoment
 from supervisor.runtime.checkpointing.keyed_locks import KeyedLocks
 from supervisor.runtime.checkpointing.stores import Stores
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.long_work import LongWork
 
 T = TypeVar("T")
 
@@ -119,6 +120,8 @@ class CheckpointManager:
         self.stores = Stores(folder)
         self.places: dict[str, WatchedWorkspace] = {}
         """By workspace."""
+        self.work = LongWork(clock)
+        """The captures and restores that are under way, and other long work of the daemon."""
         self._settings = settings
         self._clock = clock
         self._opening = KeyedLocks()
@@ -143,7 +146,7 @@ class CheckpointManager:
                 return _made_before(capturer, facts) or capturer.capture(facts)
 
         with self._patience(wanted.workspace):
-            return await self._at(place, work, abandon=True)
+            return await self._at(place, work, "capturing", abandon=True)
 
     async def roll_back(self, agent: str, wanted: RestoreCheckpoint) -> Restored:
         """Bring the files back; nothing may write in the workspace meanwhile. Asked twice, it is done once.
@@ -162,7 +165,7 @@ class CheckpointManager:
             with place.at_work() as capturer:
                 return _roll_back(capturer, wanted, facts)
 
-        return await self._at(place, work, abandon=True)
+        return await self._at(place, work, "restoring", abandon=True)
 
     async def capture_part(self, workspace: str, facts: CaptureContext, needed: Collection[str]) -> Checkpoint:
         """Capture a workspace as a part of its project's checkpoint; it is durable when this returns.
@@ -187,7 +190,7 @@ class CheckpointManager:
                 return capturer.capture(facts)
 
         with self._patience(workspace):
-            return await self._at(place, work, abandon=True)
+            return await self._at(place, work, "capturing", abandon=True)
 
     async def set_back(self, workspace: str, checkpoint: str, known: str) -> tuple[Kept, ...]:
         """Bring the files of a workspace back as a part of its project; nothing may write in it meanwhile.
@@ -222,7 +225,7 @@ class CheckpointManager:
                     capturer.store.drop([plan.undo.name])
                 return done.kept
 
-        return await self._at(place, work, abandon=True)
+        return await self._at(place, work, "restoring", abandon=True)
 
     async def compare_parts(self, project: str, before: str, after: str) -> int:
         """Return how many paths differ between two checkpoints of a project's store.
@@ -267,7 +270,7 @@ class CheckpointManager:
                 capturer.store.drop([plan.undo.name])
                 return _told(result.kept)
 
-        return await self._at(place, work)
+        return await self._at(place, work, "writing")
 
     async def preview(self, workspace: str, checkpoint: str, *, with_branch: bool = False) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
@@ -497,7 +500,9 @@ class CheckpointManager:
 
     # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _at(self, place: WatchedWorkspace, work: Callable[[], T], *, abandon: bool = False) -> T:
+    async def _at(
+        self, place: WatchedWorkspace, work: Callable[[], T], what: str = "looking at", *, abandon: bool = False
+    ) -> T:
         async with place.lock:
             if place.working:
                 raise CheckpointError(
@@ -506,7 +511,9 @@ class CheckpointManager:
                 )
             place.used_at = self._clock.mono()
             try:
-                return await anyio.to_thread.run_sync(work, limiter=self.stores.threads, abandon_on_cancel=abandon)
+                with self.work.under_way(what, str(place.capturer.workspace), "file") as report:
+                    place.capturer.report = report
+                    return await anyio.to_thread.run_sync(work, limiter=self.stores.threads, abandon_on_cancel=abandon)
             except (OSError, pygit2.GitError, KeyError, ValueError) as error:
                 raise CheckpointError(f"{type(error).__name__}: {error}") from error
             finally:

@@ -8,6 +8,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from monitors.contract.progress import Report, unreported
 from supervisor.core.board import Board, RecordDamagedError
 from supervisor.core.decisions.adoption import FIRST, Found, Todo
 from supervisor.core.session import Session
@@ -147,13 +148,25 @@ class Runners:
 
     # ── adoption ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def adopt_all(self) -> Adopted:
-        """Take over every agent that was live when the daemon before this one ended; returns once each is found."""
+    async def adopt_all(self, report: Report = unreported) -> Adopted:
+        """Take over every agent that was live when the daemon before this one ended; returns once each is found.
+
+        Args:
+            report: Told how many were found, whatever came of them.
+        """
         sessions = list(self._board.live())
         self.adopted.found = len(sessions)
+        passed = 0
+
+        async def find_one(session: Session) -> None:
+            nonlocal passed
+            await self._find(session)
+            passed += 1
+            report(passed, len(sessions))
+
         async with anyio.create_task_group() as finding:  # one that answers late holds up no other
             for session in sessions:
-                finding.start_soon(self._find, session, name=f"finding {session.summary.agent}")
+                finding.start_soon(find_one, session, name=f"finding {session.summary.agent}")
         return self.adopted
 
     async def _find(self, session: Session) -> None:

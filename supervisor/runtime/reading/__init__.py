@@ -13,5 +13,5 @@ process          the reading process
 progress         how far the files have come, as the daemon tells it, and waiting for more of it
 reader           the daemon's side of reading
 reviews          reviews of actions without an agent
-use              what an agent used, over time
+use              an agent's use over time
 """

@@ -109,7 +109,7 @@ class Checkpoints:
 
 @dataclass(frozen=True, slots=True)
 class UseOverTime:
-    """What an agent used, over time, and what happened meanwhile."""
+    """An agent's use over time, with its issues and interventions."""
 
     agent: str
     last: int

@@ -1,4 +1,4 @@
-"""What an agent used, over time: its lines of the journal, folded as the live run folds them."""
+"""An agent's use over time: its lines of the journal, folded as the live run folds them."""
 
 import pickle
 from contextlib import suppress

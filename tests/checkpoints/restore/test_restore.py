@@ -516,3 +516,16 @@ def test_the_branch_moves_only_when_asked_and_its_commits_stay_reachable(workspa
     result = restorer.restore(plan, confirmed=True, with_branch=True)
     assert git(workspace, "rev-parse", "main").strip() == target.repository.head
     assert git(workspace, "rev-parse", result.branch_kept_as).strip() == nonsense
+
+
+def test_a_restore_says_how_many_paths_are_done(workspace: Path, capturer: Capturer) -> None:
+    for number in range(100):
+        (workspace / f"many-{number}").write_text("then\n")
+    target = capturer.capture(MOMENT)
+    for number in range(100):
+        (workspace / f"many-{number}").write_text("now\n")
+    told: list[tuple[int, int | None]] = []
+    capturer.report = lambda done, total: told.append((done, total))
+    go_back(capturer, target)
+    assert told[-1] == (96, 100)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)

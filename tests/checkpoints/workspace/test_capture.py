@@ -450,3 +450,14 @@ def test_a_new_process_goes_on_where_the_old_one_ended(
     assert again.find(first.name) == first
     assert content(again, second, "README") == b"changed while nobody watched"
     assert capturing(again, workspace).capture(MOMENT).commit == second.commit
+
+
+def test_a_look_at_all_files_says_how_far_it_is_of_what_git_tracks(workspace: Path, capturer: Capturer) -> None:
+    for number in range(200):
+        (workspace / f"many-{number}").write_text(f"{number}\n")
+    git(workspace, "add", "--all")
+    told: list[tuple[int, int | None]] = []
+    capturer.report = lambda done, total: told.append((done, total))
+    capturer.capture(MOMENT)
+    assert [done for done, _ in told] == [64, 128, 192]
+    assert all(total is not None and total >= 200 for _, total in told)

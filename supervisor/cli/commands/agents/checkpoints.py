@@ -10,6 +10,7 @@ from monitors.contract.errors import UsageError
 from monitors.contract.wording import counted, duration, size
 from supervisor.cli import common, terminal
 from supervisor.cli.commands.agents import project_checkpoints
+from supervisor.cli.progress import asked_of
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, local, when
 from supervisor.runtime.clock import Clock
@@ -200,7 +201,8 @@ def checkpoint(name: str, agent: str, project: Path | None, note: str, as_json: 
             return
         daemon = common.daemon()
         who = agent or _only([one for one in daemon.get("/v1/agents") if not one["ended_at"]])
-        made = daemon.post(f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)})
+        target, body = f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)}
+        made = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait))
         if as_json:
             terminal.echo_json(made)
         else:

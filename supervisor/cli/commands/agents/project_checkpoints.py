@@ -6,6 +6,7 @@ from typing import Any
 
 from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
+from supervisor.cli.progress import asked_of
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, local, when
 from supervisor.runtime.clock import Clock
@@ -66,7 +67,8 @@ def show(project: Path, name: str, *, as_json: bool) -> None:
 def make(project: Path, name: str, note: str, *, as_json: bool) -> None:
     """Have one made, and print what it has."""
     body = {"project": folder_of(project), "name": name, "note": note}
-    made = common.daemon().post(PATH, body, seconds=None)
+    daemon = common.daemon()
+    made = asked_of(daemon, lambda wait: daemon.post(PATH, body, seconds=None, wait=wait))
     if as_json:
         terminal.echo_json(made)
         return

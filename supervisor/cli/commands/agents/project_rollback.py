@@ -9,6 +9,7 @@ from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
 from supervisor.cli.commands.agents.project_checkpoints import SHOWN, folder_of, path_of
+from supervisor.cli.progress import asked_of
 from supervisor.cli.words import clean, when
 from supervisor.runtime.clock import Clock
 
@@ -40,7 +41,7 @@ def roll_back(
     if not yes:
         common.confirm("Go back with the whole project?", "Going back was not confirmed")
     body = {**about, "unusual": unusual, "request_id": uuid4().hex}
-    done = daemon.post(f"{path_of(name)}/rollback", body, seconds=None)
+    done = asked_of(daemon, lambda wait: daemon.post(f"{path_of(name)}/rollback", body, seconds=None, wait=wait))
     if as_json:
         terminal.echo_json(done)
     else:

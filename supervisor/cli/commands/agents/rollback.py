@@ -12,6 +12,7 @@ from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
 from supervisor.cli.commands.agents import project_rollback
 from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
+from supervisor.cli.progress import asked_of
 from supervisor.cli.words import clean
 
 SHOWN = 40
@@ -79,7 +80,8 @@ def rollback(
             return
         _confirm(plan, yes=yes, unusual=how["unusual"])
         body = {"checkpoint": name, **how}
-        done = daemon.post(f"{common.agent_path(agent or plan['agent'])}/rollback", body, seconds=None)
+        target = f"{common.agent_path(agent or plan['agent'])}/rollback"
+        done = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait))
         if as_json:
             terminal.echo_json(done)
             return

@@ -1,6 +1,5 @@
 """The command that runs recorded sessions through today's reviewer, detectors and controller, offline."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +19,14 @@ from monitors.contract.actions import Reviewer
 from monitors.contract.errors import UsageError
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import AgentSpoke, Observation, TaskReplaced, ToolReturned, UserSpoke
+from monitors.contract.progress import Report
 from monitors.contract.tasks import Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
 from monitors.review import NoFiles
 from supervisor.cli import common, terminal
+from supervisor.cli.commands.policy.replay_against import ComparedReviewer, config_to_try
+from supervisor.cli.progress import shown
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean, what
 from supervisor.config.model import Config
@@ -62,10 +64,28 @@ COLUMNS = (
     default="then",
     help="Review a journal's calls by the policy that counted then, where it was kept, or by today's.",
 )
+@click.option(
+    "--against",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Try the keys of this configuration file: name each call that they decide otherwise than those of today.",
+)
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a report with charts there."
+)
+@click.option("--progress", is_flag=True, help="Say how far it is with --json too, on standard error.")
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
 def replay_command(
-    paths: tuple[Path, ...], timeline: bool, here: bool, policy: str, show_all: bool, as_json: bool
+    paths: tuple[Path, ...],
+    timeline: bool,
+    here: bool,
+    policy: str,
+    against: Path | None,
+    html: Path | None,
+    progress: bool,
+    show_all: bool,
+    as_json: bool,
 ) -> None:
     """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
@@ -81,17 +101,22 @@ def replay_command(
         found = list(_recordings(paths))
         if not found:
             raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
-        rehearsal = _Replayer(timeline, here, then=policy == "then")
+        write = _html_writer(html) if html is not None else None
+        quiet = timeline or (as_json and not progress)
         totals: Counter[str] = Counter()
         results: list[dict[str, Any]] = []
-        with click.progressbar(found, label="replaying", file=sys.stderr, hidden=as_json or timeline) as bar:
-            for recording in bar:
+        with shown("replaying", "", "MiB", quiet=quiet) as report:
+            read = _Bytes(found, report)
+            rehearsal = _Replayer(timeline, here, then=policy == "then", against=against, read=read.add)
+            for recording in found:
                 for result in rehearsal.sessions(recording):
                     totals.update(_totals(result))
                     if as_json:
                         terminal.echo_line(anyjson.dumps(result))
-                    else:
+                    if not as_json or write is not None:
                         results.append(result)
+        if write is not None:
+            write(results)
         if as_json:
             terminal.echo_line(anyjson.dumps({"totals": dict(totals)}))
         else:
@@ -101,6 +126,49 @@ def replay_command(
     if timeline and as_json:
         raise click.UsageError("--timeline is for people; --json has the issues and their events.")
     common.run(work)
+
+
+def _html_writer(path: Path) -> Callable[[Sequence[Mapping[str, Any]]], None]:
+    """Return what writes the report; raises HtmlFileError before anything is replayed if it cannot be made."""
+    try:
+        from supervisor.cli.commands.policy.replay_page import replay_page
+        from supervisor.cli.html_file import write_html
+    except ImportError as error:
+        raise UsageError(
+            "A report as HTML needs a package that is not installed; nothing was replayed.",
+            way_out="Install chaperon with its extra [panel], or leave --html out.",
+        ) from error
+
+    def write(results: Sequence[Mapping[str, Any]]) -> None:
+        write_html(path, replay_page(results))
+        terminal.echo(f"The report is in {path}.", err=True)
+
+    return write
+
+
+class _Bytes:
+    """Counts the bytes of recordings that were read, for reports in MiB.
+
+    Args:
+        found: The recordings.
+        report: Told of them.
+    """
+
+    def __init__(self, found: Sequence[tuple[Path, ...]], report: Report) -> None:
+        self._report, self._read = report, 0
+        self._total = sum(_size(file) for files in found for file in files)
+
+    def add(self, size: int) -> None:
+        """Count some more."""
+        self._read += size
+        self._report(self._read >> 20, max(1, self._total >> 20))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # whoever reads it next tells of it
+        return 0
 
 
 class _Notes:
@@ -124,6 +192,8 @@ class _Session:
     task: Task
     result: Replay
     notes: _Notes
+    agent: str | None = None
+    """Its name in a journal; None of a transcript."""
 
 
 class _Replayer:
@@ -133,14 +203,25 @@ class _Replayer:
         timeline: Whether to print what happened in each.
         here: Whether links and files are looked up as they are now.
         then: Whether a journal's calls are reviewed by the policy that counted then.
+        against: A file of keys to try beside today's; None for none.
+        read: Told how many bytes were read.
     """
 
-    def __init__(self, timeline: bool, here: bool, then: bool) -> None:
+    def __init__(
+        self, timeline: bool, here: bool, then: bool, against: Path | None, read: Callable[[int], object]
+    ) -> None:
         config = common.configuration_to_load().config
         self._today, self._then = config, then
         self._clock = Clock()
         self._here = here
-        self._reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFiles())
+        self._reviewer: Reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFiles())
+        self._read = read
+        self._compared: ComparedReviewer | None = None
+        if against is not None:
+            tried = config_to_try(against, config)
+            reviewer = make_gate_reviewer(tried, self._clock, facts=FileFacts() if here else NoFiles())
+            self._reviewer = self._compared = ComparedReviewer(reviewer, self._reviewer)
+            config = tried
         self._make_detectors = MakeDetectors.of(config)
         self._settings, self._brought = controller_settings(config), PluginInterventions(config)
         self._timeline = timeline
@@ -165,7 +246,8 @@ class _Replayer:
             if not self._here and session.result.actions:
                 session.result.lacks = (*session.result.lacks, FILES)
             answer = partial(self._answer, session.task)
-            yield session.result.as_json(session.path, self._clock.mono() - began, answer)
+            made = session.result.as_json(session.path, self._clock.mono() - began, answer)
+            yield made if self._compared is None else {**made, "against": self._compared.of(session.agent)}
             began = self._clock.mono()
 
     def _of_transcript(self, path: Path) -> _Session:
@@ -174,7 +256,8 @@ class _Replayer:
         notes = _Notes()
         watch = notes.seen.append if self._timeline else None
         with path.open("rb") as lines:
-            return _Session(str(path), task, replay(lines, self._reviewer, self._make_detectors(task), watch), notes)
+            told = _telling(lines, self._read)
+            return _Session(str(path), task, replay(told, self._reviewer, self._make_detectors(task), watch), notes)
 
     def _of_journal(self, segments: tuple[Path, ...]) -> list[_Session]:
         """Every agent that the journal has from its beginning; its path is followed by the agent's name.
@@ -189,16 +272,20 @@ class _Replayer:
             detectors = policies.make_detectors(submitted.task, submitted.workspace, submitted.factors)
             return (*detectors, *([notes[submitted.agent]] if self._timeline else []))
 
-        runs = list(rerun(_events(segments, damaged), self._reviewer, make, policies.reviewer if self._then else None))
+        recorded = _events(segments, damaged, self._read)
+        if self._compared is not None:
+            recorded = self._compared.following(recorded)
+        then = policies.reviewer if self._then and self._compared is None else None
+        runs = list(rerun(recorded, self._reviewer, make, then))
         for run in runs[:1]:
             run.result.damaged = damaged.total()
         for run in runs:
             lacking = [policies.lacking[digest] for digest in run.result.policies if digest in policies.lacking]
             run.result.lacks = (*run.result.lacks, *dict.fromkeys(lacking))
-            if not self._then:
+            if then is None:
                 run.result.policies = ("",) if run.result.actions else ()
         place = segments[0] if len(segments) == 1 else segments[0].parent
-        return [_Session(f"{place}#{run.agent}", run.task, run.result, notes[run.agent]) for run in runs]
+        return [_Session(f"{place}#{run.agent}", run.task, run.result, notes[run.agent], run.agent) for run in runs]
 
     def _made(self, config: Config) -> tuple[Reviewer, MakeDetectors]:
         facts = FileFacts() if self._here else NoFiles()
@@ -276,11 +363,20 @@ def _is_journal(path: Path) -> bool:
         return False
 
 
-def _events(segments: Iterable[Path], damaged: Counter[str]) -> Iterator[tuple[int, events.AnyEvent]]:
+def _telling(lines: Iterable[bytes], read: Callable[[int], object]) -> Iterator[bytes]:
+    """Yield lines, and tell how long each is."""
+    for line in lines:
+        read(len(line))
+        yield line
+
+
+def _events(
+    segments: Iterable[Path], damaged: Counter[str], read: Callable[[int], object]
+) -> Iterator[tuple[int, events.AnyEvent]]:
     """The events of a journal with their numbers; lines that are damaged are counted and passed over."""
     for segment in segments:
         with segment.open("rb") as lines:
-            for line in lines:
+            for line in _telling(lines, read):
                 if not line.strip() or line.startswith(b'{"first":'):
                     continue
                 try:
@@ -308,8 +404,8 @@ def _totals(result: dict[str, Any]) -> dict[str, int]:
 def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: bool) -> None:
     """The sessions in which something was seen, worst first."""
     rows = sorted(results, key=_badness, reverse=True)
-    shown = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
-    for line in table(COLUMNS, [_row(one) for one in shown]) if shown else ():
+    listed = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
+    for line in table(COLUMNS, [_row(one) for one in listed]) if listed else ():
         terminal.echo(line)
     healthy = len(results) - totals["sessions_with_issues"]
     terminal.echo(f"{counted(len(results), 'session')} replayed, {healthy:,} without an issue.")
@@ -327,6 +423,12 @@ def _of_reviews(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             f"event {c['at_event']} of {path}: {c['was']}, now {c['is']}" for path, c in changed[:MAX_CHANGED]
         )
         yield f"{counted(len(changed), 'call')} would be decided otherwise than then: {first}."
+    tried = [each for one in results for each in one.get("against", ())]
+    if tried:
+        shown_first = "; ".join(f"{c['was']}, then {c['is']}: {clean(c['call'], 80)}" for c in tried[:MAX_CHANGED])
+        yield f"{counted(len(tried), 'call')} would be decided otherwise by the policy that is tried: {shown_first}."
+    elif any("against" in one for one in results):
+        yield "Every call would be decided as it is today by the policy that is tried."
     if lacks := dict.fromkeys(lack for one in results for lack in one["lacks"]):
         looked_up = " --here looks links and files up as they are now." if FILES in lacks else ""
         yield f"Not known of the moment: {'; '.join(lacks)}.{looked_up}"

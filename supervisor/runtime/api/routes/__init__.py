@@ -20,4 +20,5 @@ recovery     the routes of the socket's API that are about ways back from an inc
 streams      the routes of the journal and the incident log, as lines that can be followed
 tasks        the routes of stored tasks
 trust        the routes by which a person examines a repository's settings and lets them count
+work         the route of long work: what is under way, how far it is, and how long yet
 """

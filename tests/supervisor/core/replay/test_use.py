@@ -1,5 +1,7 @@
 """An agent's use over time."""
 
+from typing import Any
+
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 from supervisor.core.replay.use import MOST_MARKS, MOST_POINTS, UseHistory
@@ -8,7 +10,7 @@ from tests.stages.session import Play
 
 
 def sampled(play: Play, memory: float) -> ResourcesSeen:
-    more = {"cpu_seconds": 1.0, "processes": 2, "open_files": 3, "io_bytes": 4}
+    more: dict[str, Any] = {"cpu_seconds": 1.0, "processes": 2, "open_files": 3, "io_bytes": 4}
     return ResourcesSeen(**play.stamp(), memory_mb=memory, **more)
 
 
@@ -27,6 +29,7 @@ def test_the_last_point_is_what_the_agents_row_says() -> None:
     for memory in (10.0, 30.0, 20.0):
         play.feed(sampled(play, memory))
     points = history(play).as_json()["points"]
+    assert play.session is not None
     summary = play.session.summary
     assert [one["memory_mb"] for one in points[-3:]] == [10.0, 30.0, 20.0]
     assert points[-1]["context"] == summary.context_tokens == 115

@@ -1,5 +1,7 @@
 """What an agent used, asked of a daemon."""
 
+from typing import Any
+
 from supervisor.protocol.events import ResourcesSeen
 from tests.stages.daemon import Base, ended, served
 
@@ -10,7 +12,7 @@ async def test_an_agents_use_comes_from_its_lines_alone(base: Base) -> None:
         for name in ("a1", "a2"):
             await daemon.submit(base.submission(name=name), by="test")
             await ended(daemon, name)
-        more = {"cpu_seconds": 1.0, "processes": 2, "open_files": 3, "io_bytes": 4}
+        more: dict[str, Any] = {"cpu_seconds": 1.0, "processes": 2, "open_files": 3, "io_bytes": 4}
         seen = ResourcesSeen(**daemon.stamp("a1"), memory_mb=123.0, **more)
         await daemon.journal.written(daemon.happened(seen))
         used, other = [(await client.get(f"/v1/agents/{name}/use")).json() for name in ("a1", "a2")]

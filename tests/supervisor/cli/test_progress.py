@@ -1,0 +1,46 @@
+"""Progress in a command."""
+
+import pytest
+
+from supervisor.cli.progress import QUIET_SECONDS, Shower, shown
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def mono(self) -> float:
+        return self.now
+
+
+def test_where_no_terminal_is_few_lines_come_and_fewer_with_time(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    report = Shower(on_terminal=False, clock=clock).report("replaying", "", "MiB")
+    for second in range(121):
+        clock.now = float(second)
+        report(second, 1_000)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(" of ")[0] for line in told] == [f"replaying: {at}" for at in (2, 5, 10, 20, 30, 60, 90, 120)]
+    assert told[-1] == "replaying: 120 of 1,000 MiB, 12 %, 14 min 40 s left"
+    assert list(QUIET_SECONDS) == [2, 5, 10, 20, 30]
+
+
+def test_on_a_terminal_one_line_is_drawn_over_and_taken_away(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    shower = Shower(on_terminal=True, clock=clock)
+    report = shower.report("restoring", "a1\x1b[31m", "file")
+    report(1, 10)
+    assert capsys.readouterr().err == "", "what is soon over is not drawn"
+    for clock.now in (1.0, 1.05, 2.0):
+        report(5, 10)
+    shower.end()
+    drawn = capsys.readouterr().err
+    assert drawn.count("restoring a1") == 2
+    assert "\x1b[31m" not in drawn
+    assert drawn.endswith("\r\x1b[K")
+
+
+def test_quiet_work_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown("replaying", "", "MiB", quiet=True) as report:
+        report(1, 2)
+    assert capsys.readouterr().err == ""
