@@ -22,6 +22,7 @@ from tests.bench import (
     bench_many,
     bench_masking,
     bench_merges,
+    bench_panel,
     bench_readers,
     bench_review,
     bench_shim,
@@ -54,11 +55,12 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "checkpoints": bench_checkpoints.main,
     "checkpoints_large": bench_checkpoints.large,
     "hooks_killed": bench_hooks.killed,
+    "panel": bench_panel.main,
 }
 """By name, the quick ones first."""
 
-BY_NAME_ONLY = frozenset({"checkpoints_large", "hooks_killed"})
-"""Run only where it is asked for: some minutes each, and 4 GB of disk for the first. The others take under ten minutes together."""
+BY_NAME_ONLY = frozenset({"checkpoints_large", "hooks_killed", "panel"})
+"""Run only where it is asked for: some minutes each, 4 GB of disk for the first, and a browser for the last. The others take under ten minutes together."""
 
 
 def main() -> int:
