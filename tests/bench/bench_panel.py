@@ -35,6 +35,8 @@ LONGEST_SECONDS = 900.0
 
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
+AT = re.compile(rb'"at":([0-9.]+)')
+
 WATCH = """(name) => {
   window.seen = new Promise((done) => {
     const place = document.getElementById("board");
@@ -101,9 +103,7 @@ async def updates(page: Page, daemon: Client, url: str, names: list[str]) -> lis
         await anyio.to_thread.run_sync(lambda name=name: daemon.post(f"/v1/agents/{name}/pause"))  # type: ignore[misc]
         seen = float(await page.evaluate("window.seen"))
         lines = await anyio.to_thread.run_sync(lambda name=name: list(daemon.lines("/v1/events", agent=name)))  # type: ignore[misc]
-        at = max(
-            float(found[1]) for line in lines if b'"paused"' in line and (found := re.search(rb'"at":([0-9.]+)', line))
-        )
+        at = max(float(match[1]) for line in lines if b'"paused"' in line and (match := re.search(AT, line)))
         found.append(seen - at * 1000.0)
     return found
 
