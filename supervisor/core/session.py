@@ -178,6 +178,10 @@ class Session:
         """Whether a request of the CLI has no answer yet."""
         return request_id in self._memory.requests.waiting
 
+    def given_answer(self, request_id: str) -> bytes | None:
+        """Return the line that answered a request of an attached CLI lately; None if there is none."""
+        return self._memory.outbox.given(request_id)
+
     def has_reviewed(self, tool_use_id: str) -> bool:
         """Whether the gate has answered about this call."""
         return self._memory.calls.verdict(tool_use_id) is not None

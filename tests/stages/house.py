@@ -108,21 +108,11 @@ class House:
 
     def throttle(self, agent: str = "a1", **changes: Any) -> None:
         """Have the session take in a throttling, as the controller would choose it; `max_…` are limits of the task."""
-        task = self.daemon.board.summary(agent).task
-        inner = {name: value for name, value in changes.items() if name.startswith("max_")}
-        outer = {name: value for name, value in changes.items() if name not in inner}
-        limits = LimitsInForce(replace(task.limits, **inner), **outer)
-        issue = Issue("resource_spiral", Severity.HIGH, 1.0, 0.3, 1, "It grows.", key="memory")
-        details = {"limits": as_json(limits)}
-        chosen = Intervention(
-            "i-1", InterventionKind.RESOURCE_THROTTLING, issue, 1.0, "because", "[chaperon] Slower.", details
-        )
-        self.daemon.happened(events.InterventionChosen(**self.stamp(agent), intervention=chosen))
+        throttle(self.daemon, agent, **changes)
 
     def ease(self, agent: str = "a1") -> None:
         """Have the session take in that the throttling ended."""
-        limits = LimitsInForce(self.daemon.board.summary(agent).task.limits)
-        self.daemon.happened(events.LimitsEased(**self.stamp(agent), intervention="i-1", limits=limits))
+        ease(self.daemon, agent)
 
     async def chaperon(self, *arguments: str, given: bytes = b"") -> str:
         """Run a command as a person would, with this on its standard input; what it printed."""
@@ -187,3 +177,23 @@ async def house(
                 for summary in daemon.board.summaries():
                     if not summary.state.ended and summary.shim_pid:
                         kill_tree(summary.shim_pid, base)
+
+
+def throttle(daemon: Daemon, agent: str = "a1", **changes: Any) -> None:
+    """Have a session take in a throttling, as the controller would choose it; `max_…` are limits of the task."""
+    task = daemon.board.summary(agent).task
+    inner = {name: value for name, value in changes.items() if name.startswith("max_")}
+    outer = {name: value for name, value in changes.items() if name not in inner}
+    limits = LimitsInForce(replace(task.limits, **inner), **outer)
+    issue = Issue("resource_spiral", Severity.HIGH, 1.0, 0.3, 1, "It grows.", key="memory")
+    details = {"limits": as_json(limits)}
+    chosen = Intervention(
+        "i-1", InterventionKind.RESOURCE_THROTTLING, issue, 1.0, "because", "[chaperon] Slower.", details
+    )
+    daemon.happened(events.InterventionChosen(**daemon.stamp(agent), intervention=chosen))
+
+
+def ease(daemon: Daemon, agent: str = "a1") -> None:
+    """Have a session take in that the throttling ended."""
+    limits = LimitsInForce(daemon.board.summary(agent).task.limits)
+    daemon.happened(events.LimitsEased(**daemon.stamp(agent), intervention="i-1", limits=limits))

@@ -43,7 +43,7 @@ from supervisor.core.fold.life.outage import Outage
 from supervisor.core.fold.life.pausing import Pausing
 from supervisor.core.fold.life.processes import Processes
 from supervisor.core.fold.life.restarts import Retries
-from supervisor.core.fold.life.rollback import GoingBack, Phase
+from supervisor.core.fold.life.rollback import GoingBack, Phase, told_its_person
 from supervisor.core.fold.life.stopping import AgentStop
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import PredictedChanges
@@ -144,7 +144,7 @@ class Memory:
         self.first_seq = self.last_seq = 0
         self.processes = Processes()
         self.stopping = AgentStop()
-        self.outbox = Outbox()
+        self.outbox = Outbox(keeps_given=bool(submitted.origin))
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
         self.origins = Origins()
@@ -484,7 +484,8 @@ class Memory:
             case CheckpointRestored():
                 guidance = self.going_back.came(event, ending=self.state is AgentState.STOPPING or self.stopping.due)
                 if guidance:
-                    self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event)
+                    shown = told_its_person(event) if self.submitted.origin else ""
+                    self._tell(f"restored:{event.intervention}", guidance, "chaperon", seq, event, shown)
             case RestoreFailed():
                 self.going_back.over()
                 if not event.needless:
@@ -645,8 +646,8 @@ class Memory:
             for task in sorted(self.turns.forsake()):
                 self.outbox.stop_task(task)
 
-    def _tell(self, key: str, text: str, by: str, seq: int, event: Event) -> None:
+    def _tell(self, key: str, text: str, by: str, seq: int, event: Event, shown: str = "") -> None:
         id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)
         self.turns.told(id_, text, by_a_person=by == "person")
-        self.outbox.message(key, text, id_)
+        self.outbox.message(key, text, id_, shown)
         self._feed(self._observer.told(text, by, seq, event.mono))

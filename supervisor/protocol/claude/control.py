@@ -79,16 +79,21 @@ def set_effort(request_id: str, effort: str | None) -> bytes:
     return request(request_id, {"subtype": "apply_flag_settings", "settings": {"effortLevel": effort}})
 
 
-def user_message(text: str, uuid: str = "") -> bytes:
+SHOWN = "chaperon_shown"
+"""The key of what the person of an attached CLI is shown beside a message to the model. No CLI is sent such a line."""
+
+
+def user_message(text: str, uuid: str = "", shown: str = "") -> bytes:
     """Something said to the model: starts a turn, or reaches the running one with its next tool result.
 
     Args:
         text: What is said.
         uuid: The message's own id, a UUID. A message of the same id is taken once, however often it is written
             (measured, 2.1.329), and `command_lifecycle` frames say when it was queued, started and completed.
+        shown: What the person of an attached CLI is shown beside it, if that is not the text.
     """
     message = {"role": "user", "content": text}
-    own = {"uuid": uuid} if uuid else {}
+    own = {name: value for name, value in (("uuid", uuid), (SHOWN, shown)) if value}
     return _line({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", **own})
 
 

@@ -92,7 +92,7 @@ class Attaching:
         if attached is None:
             return None
         ticks = attached.cli_start_ticks if attached.boot_id == self._parts.boot_id() else 0
-        return self._link(session.summary.agent, CliProcess(attached.cli_pid, ticks), session.offset)
+        return self._link(session.summary.agent, CliProcess(attached.cli_pid, ticks), session.offset, attached.mark)
 
     def knows(self, process: CliProcess) -> bool:
         """Whether an agent's CLI is this process."""
@@ -131,7 +131,7 @@ class Attaching:
             origin=origin(about),
         )
         self._parts.board.admit(submitted)
-        link = self._link(name, process, 0)
+        link = self._link(name, process, 0, mark)
         self._parts.begin_attached(submitted, link)
         self._parts.happened(
             events.AgentAttached(
@@ -145,8 +145,9 @@ class Attaching:
         )
         return link
 
-    def _link(self, agent: str, process: CliProcess, offset: int) -> HookLink:
-        link = HookLink(agent, process, self._directory(agent), offset, lambda: self._parts.board.session(agent))
+    def _link(self, agent: str, process: CliProcess, offset: int, mark: int) -> HookLink:
+        directory = self._directory(agent)
+        link = HookLink(agent, process, directory, offset, lambda: self._parts.board.session(agent), mark)
         self._links[process] = link
         self._tasks.start_soon(self._watch, link, name=f"process of {agent}")
         return link

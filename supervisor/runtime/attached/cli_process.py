@@ -5,6 +5,7 @@ CLI is above it. What a program says about itself is not asked.
 """
 
 import os
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,29 @@ from supervisor.runtime.shim import marks, process_tree
 
 GRACE_SECONDS = 2.0
 """Time in which a CLI that is asked to end gives its terminal back and writes its session file; it takes 0.1 s."""
+
+
+class CliTree(process_tree.Tree):
+    """The processes below a CLI, and those of its mark, which let themselves be adopted by others.
+
+    Args:
+        root: The CLI, which itself is spared.
+        mark: The mark; 0 if it has none.
+    """
+
+    def __init__(self, root: int, mark: int) -> None:
+        super().__init__(root)
+        self._top, self._mark = root, mark
+
+    def walked(self) -> set[int]:
+        """Everybody below the CLI, and everybody of its mark with all below these."""
+        found = super().walked()
+        if self._mark:
+            own = {self._top, os.getpid()}
+            everybody = {int(name) for name in process_tree.listing("/proc") if name.isdigit()} - found - own
+            marked = {pid for pid in everybody if marks.mark_of(pid) == self._mark}
+            found = found.union(marked, *map(process_tree.descendants, marked)) - own
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +95,33 @@ class CliProcess:
         finally:
             os.close(handle)
 
-    def hold(self) -> process_tree.TreeOutcome:
-        """Freeze the processes below it. Blocks for some milliseconds.
+    def hold(self, mark: int = 0) -> process_tree.TreeOutcome:
+        """Freeze the processes below it, and those of its mark. Blocks for some milliseconds.
 
         The CLI itself goes on: its calls are held at the gate, and a shell that sees its job stopped would take the
         terminal back.
         """
         started = process_tree.now()
-        left = process_tree.Tree(self.pid).stop(started + process_tree.FREEZE_SECONDS) if self.is_running() else 0
+        left = CliTree(self.pid, mark).stop(started + process_tree.FREEZE_SECONDS) if self.is_running() else 0
         return process_tree.TreeOutcome(process_tree.since(started), left)
 
-    def let_go(self) -> None:
-        """Let the processes below it go on. Blocks."""
+    def let_go(self, mark: int = 0) -> None:
+        """Let them go on. Blocks."""
         if self.is_running():
-            process_tree.Tree(self.pid).thaw()
+            CliTree(self.pid, mark).thaw()
 
     def ask_to_end(self) -> None:
         """Send SIGTERM: it gives the terminal back, and writes its session file."""
         if self.is_running():
             process_tree.send(self.pid, signal.SIGTERM)
 
-    async def end(self) -> process_tree.TreeOutcome:
-        """End it and all below it; what it started and let go of is not found."""
+    async def end(self, mark: int = 0) -> process_tree.TreeOutcome:
+        """End it, all below it and all of its mark; of a CLI without a mark, what it let go of is not found."""
         started = process_tree.now()
-        tree, sync = process_tree.Tree(self.pid), anyio.to_thread.run_sync
+        tree, sync = CliTree(self.pid, mark), anyio.to_thread.run_sync
         if not await sync(self.is_running):
-            return process_tree.TreeOutcome(0, 0)
+            tree.root = None  # the number may be another's by now
+            return await sync(tree.end) if mark else process_tree.TreeOutcome(0, 0)
         below = await sync(tree.end)
         await sync(self.ask_to_end)
         with anyio.move_on_after(GRACE_SECONDS):
@@ -108,3 +133,24 @@ class CliProcess:
                 await self.gone()
         left = below.left + await sync(self.is_running)
         return process_tree.TreeOutcome(process_tree.since(started), left)
+
+
+def tell_terminal(device: str, text: str) -> bool:
+    """Write a line to a terminal; returns whether it took it. Blocks for some microseconds.
+
+    Args:
+        device: The terminal, as `pts/3`.
+        text: The line. What a terminal could take for a command is made visible.
+    """
+    line = "".join(char if char.isprintable() else "�" for char in text)
+    if not re.fullmatch(r"pts/\d+|tty\d+", device):
+        return False
+    try:
+        # It takes what fits, so that one that is stopped holds nobody up, and it becomes nobody's own terminal.
+        handle = os.open(f"/dev/{device}", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            return os.isatty(handle) and os.write(handle, f"\r\n{line}\r\n".encode(errors="replace")) > 0
+        finally:
+            os.close(handle)
+    except OSError:
+        return False

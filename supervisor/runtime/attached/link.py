@@ -9,16 +9,17 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.to_thread
 import orjson
 
 from supervisor.core.session import Session
+from supervisor.protocol.claude.control import SHOWN
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.attached import translation
-from supervisor.runtime.attached.cli_process import CliProcess
+from supervisor.runtime.attached.cli_process import CliProcess, tell_terminal
 from supervisor.runtime.attached.transcript import Transcript
 from supervisor.runtime.processes.shim_client import (
     Accepted,
@@ -36,7 +37,19 @@ MOST_KEPT = 256
 STOPPED = "Chaperon stopped this agent."
 """Text that the CLI shows if a turn ends because of a stop."""
 
+SAID_FROM_SECONDS = 2.0
+"""A call that was held for this long or longer has its person told. A review takes some milliseconds."""
+
 UNWATCHED = "Chaperon failed while it watched over this session, so that no call of it is reviewed any more."
+
+
+class Message(NamedTuple):
+    """A text for the model."""
+
+    id: str
+    text: str
+    shown: str
+    """What the person is shown of it."""
 
 
 class HookLink:
@@ -48,10 +61,11 @@ class HookLink:
         directory: The agent's folder, for the position in its session file.
         offset: Position in its lines at which it goes on.
         session: Returns its session.
+        mark: The mark of its processes; 0 if they have none.
     """
 
     def __init__(
-        self, agent: str, process: CliProcess, directory: Path, offset: int, session: Callable[[], Session]
+        self, agent: str, process: CliProcess, directory: Path, offset: int, session: Callable[[], Session], mark: int
     ) -> None:
         self.agent = agent
         self.process = process
@@ -61,19 +75,22 @@ class HookLink:
         self.identity: Identity | None = None
         self._offset = offset
         self._session = session
+        self._mark = mark
         self._heard: deque[ShimEvent] = deque()
         self._due: deque[Callable[[], Awaitable[None]]] = deque()
         self._news = anyio.Event()
         self._waiting: dict[str, anyio.Event] = {}
         self._answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The core's answers that no hook took yet, by the request: the line's key, and the answer."""
-        self._messages: dict[str, tuple[str, str]] = {}
-        """Texts for the model that no hook took yet, by the line's key: the message's id, and the text."""
+        self._messages: dict[str, Message] = {}
+        """Texts for the model that no hook took yet, by the line's key."""
         self._transcript: Transcript | None = None
         self._model = self._version = ""
         self._in_turn = False
         self._said_goodbye = False
         self._stop = ""
+        self._farewell: tuple[str, str] | None = None
+        """What is told to a terminal once the CLI has ended, if that is a stop of ours."""
         self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
 
@@ -82,11 +99,14 @@ class HookLink:
     async def ask(self, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
         """Hand a hook to the core, and return the answer for the CLI; waits for as long as the core does.
 
-        A hook that asks again under the same id, after the connection or the daemon went away, is not handed on twice.
+        A hook that asks again under the same id, after the connection or the daemon went away, is not handed on twice,
+        and gets the answer that there was.
         """
         event = str(payload.get("hook_event_name") or "")
         if self._over:
             return translation.reply(event, {}, stop=self._stop or UNWATCHED)
+        if given := self._session().given_answer(request_id):
+            return translation.reply(event, orjson.loads(given)["response"].get("response") or {}, stop=self._stop)
         if request_id not in self._answers and not self._session().waits_for(request_id):
             async with self._reading:  # in the order in which they came
                 await self._hand_on(event, payload, request_id)
@@ -112,6 +132,7 @@ class HookLink:
 
     async def _answer(self, event: str, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
         answered = self._waiting[request_id] = anyio.Event()
+        began, pause = anyio.current_time(), self._session().summary.pause
         try:
             if request_id not in self._answers and not self._over and not (self._stop and event == translation.GATE):
                 await answered.wait()
@@ -126,23 +147,28 @@ class HookLink:
             self._tell(Accepted(key))
         if self._stop:
             return translation.reply(event, response, stop=self._stop)
-        told = self._messages_for(event, response)
+        told, shown = self._messages_for(event, response)
+        if event == translation.GATE and (seconds := anyio.current_time() - began) >= SAID_FROM_SECONDS:
+            why = f" ({pause.sentence})" if pause is not None else ""
+            shown.append(f"Chaperon held this call for {seconds:.0f} s{why}.")
         if told and event == "Stop":
             self._in_turn = True
             self._print([translation.turn_begins(payload, self._model, self._version)])
-        return translation.reply(event, response, told)
+        return translation.reply(event, response, told, shown)
 
-    def _messages_for(self, event: str, response: Mapping[str, Any]) -> list[str]:
-        """Take the texts for the model that this hook's answer carries."""
+    def _messages_for(self, event: str, response: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Take the texts for the model that this hook's answer carries, and what the person is shown of them."""
         refused = (response.get("hookSpecificOutput") or {}).get("permissionDecision") == "deny"
         if not self._messages or refused or event not in {*translation.TELLS, "Stop"}:
-            return []
+            return [], []
         taken = dict(self._messages)
         self._messages.clear()
         for key in taken:
             self._tell(Accepted(key))
-        self._print([translation.taken(id_) for id_, _ in taken.values() if id_])
-        return [text for _, text in taken.values()]
+        self._print([translation.taken(message.id) for message in taken.values() if message.id])
+        return [message.text for message in taken.values() if message.text], [
+            message.shown for message in taken.values()
+        ]
 
     async def _spoken(self, payload: Mapping[str, Any]) -> list[translation.Frame]:
         """Return the replies of the model since the hook before, from the session file."""
@@ -187,7 +213,11 @@ class HookLink:
             case "control_response":
                 self._keep_answer(key, frame["response"])
             case "user":
-                self._messages[key] = (str(frame.get("uuid") or ""), str(frame["message"]["content"]))
+                text = str(frame["message"]["content"])
+                shown = frame.get(SHOWN) or f"Chaperon to the model: {text}"
+                self._messages[key] = Message(str(frame.get("uuid") or ""), text, shown)
+            case _ if hint := translation.for_the_person(frame.get("request") or {}):
+                self._messages[key] = Message("", "", hint)
             case _:
                 if key == "interrupt:stop":
                     self._end_turn(STOPPED)
@@ -204,6 +234,11 @@ class HookLink:
 
     def _end_turn(self, why: str) -> None:
         """Have every call refused from now on, those that wait included, and the turn end."""
+        if not self._stop and why == STOPPED:
+            about = self._session().summary
+            again = f" To open its conversation again: claude --resume {about.session_id}." if about.session_id else ""
+            text = f"chaperon stopped this agent, {self.agent}: {about.why}. What it did: chaperon show {self.agent}."
+            self._farewell = about.terminal, text + again
         self._stop = self._stop or why
         for waiting in self._waiting.values():
             waiting.set()
@@ -223,7 +258,7 @@ class HookLink:
 
     def thaw(self) -> None:
         """Let them go on."""
-        self._do(partial(anyio.to_thread.run_sync, self.process.let_go))
+        self._do(partial(anyio.to_thread.run_sync, self.process.let_go, self._mark))
 
     def end_tree(self) -> None:
         """End the CLI and all below it."""
@@ -256,18 +291,20 @@ class HookLink:
                 await self._news.wait()
 
     async def watch(self) -> None:
-        """Wait for the end of the CLI, and tell of it."""
+        """Wait for the end of the CLI, and tell of it: its terminal too, if it is a stop of ours."""
         await self.process.gone()
+        if self._farewell:
+            await anyio.to_thread.run_sync(tell_terminal, *self._farewell)
         if self._ending:
             return  # what is left of its tree is told first
         self._exited(0 if self._said_goodbye else None)
 
     async def _freeze(self, id_: str) -> None:
-        outcome = await anyio.to_thread.run_sync(self.process.hold)
+        outcome = await anyio.to_thread.run_sync(self.process.hold, self._mark)
         self._tell(Frozen(outcome.micros, id_))
 
     async def _end(self) -> None:
-        outcome = await self.process.end()
+        outcome = await self.process.end(self._mark)
         self._tell(TreeKilled(outcome.micros, outcome.left))
         self._exited(None)
 

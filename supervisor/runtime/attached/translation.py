@@ -29,6 +29,9 @@ TELLS = frozenset({"UserPromptSubmit", "SessionStart", GATE, *RETURNS})
 LONGEST_TEXT = 200_000
 """Characters of a structured result that are looked at. The observer keeps 32,768 of a text."""
 
+LONGEST_SHOWN = 600
+"""Characters of a text that a person is shown in the terminal: some lines. The journal has all of it."""
+
 
 def request(payload: Payload, request_id: str) -> Frame:
     """The hook as a request of the CLI."""
@@ -121,10 +124,24 @@ def encoded(frames: Sequence[Frame]) -> bytes:
     return b"".join(orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE) for frame in frames)
 
 
+def for_the_person(request: Payload) -> str:
+    """Return what its person is asked to do, for a request that reaches no CLI by hooks; empty for other requests."""
+    match request.get("subtype"):
+        case "set_model" if request.get("model"):
+            return f"Chaperon would go on with a smaller model, which only you can: /model {request['model']}"
+        case "apply_flag_settings" if effort := (request.get("settings") or {}).get("effortLevel"):
+            return f"Chaperon would go on with less effort, which only you can: /effort {effort}"
+        case "stop_task":
+            return (
+                f"Chaperon would end the command {request.get('task_id')} in the background, which only you can: /tasks"
+            )
+    return ""
+
+
 # ── to the CLI ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def reply(event: str, response: Payload, told: Sequence[str] = (), stop: str = "") -> Frame:
+def reply(event: str, response: Payload, told: Sequence[str] = (), shown: Sequence[str] = (), stop: str = "") -> Frame:
     """The answer to a hook.
 
     A call that passes is not granted beyond that: the CLI's own rules, and the question to the person before it, hold
@@ -134,6 +151,7 @@ def reply(event: str, response: Payload, told: Sequence[str] = (), stop: str = "
         event: The hook.
         response: The core's answer.
         told: Texts for the model.
+        shown: Texts for the person. A changed input is shown as well.
         stop: Why the turn is to end here; empty if it is not.
     """
     answer = dict(response)
@@ -143,11 +161,17 @@ def reply(event: str, response: Payload, told: Sequence[str] = (), stop: str = "
             answer["hookSpecificOutput"] = refusal(stop)
         return answer
     output = dict(answer.get("hookSpecificOutput") or {})
+    if "updatedInput" in output:
+        shown = [f"Chaperon changed this call: {output.get('additionalContext') or 'see chaperon tail'}", *shown]
+    if shown:
+        answer["systemMessage"] = "\n".join(
+            f"{text[:LONGEST_SHOWN]}…" if len(text) > LONGEST_SHOWN else text for text in shown
+        )
     if output.get("permissionDecision") == "allow":
         del output["permissionDecision"]
     texts = [text for text in (output.get("additionalContext"), *told) if text]
     if event == "Stop" and told:
-        return {"decision": "block", "reason": "\n\n".join(told)}
+        return {**answer, "decision": "block", "reason": "\n\n".join(told)}
     if texts and event in TELLS:
         output = {"hookEventName": event, **output, "additionalContext": "\n\n".join(texts)}
     if output.keys() - {"hookEventName"}:

@@ -27,10 +27,21 @@ def message_id(agent: str, began: float, launch: int, key: str) -> str:
     return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
 
 
-class Outbox:
-    """The lines of one session that the shim has not accepted yet, oldest first."""
+MOST_GIVEN = 16
+"""Answers that are kept once they were taken. A CLI makes some calls at once, and asks for each of them again at most."""
 
-    def __init__(self) -> None:
+
+class Outbox:
+    """The lines of one session that the shim has not accepted yet, oldest first.
+
+    Args:
+        keeps_given: Whether the newest answers are kept once they were taken: a hook, which took one by a connection
+            that died before it had read it, asks again. A shim never does.
+    """
+
+    def __init__(self, *, keeps_given: bool = False) -> None:
+        self._keeps_given = keeps_given
+        self._given: dict[str, bytes] = {}
         self._lines: dict[str, bytes] = {}
         self._sent: set[str] = set()
         self._asynchronous: set[str] = set()
@@ -50,9 +61,9 @@ class Outbox:
         """The first line of all: it registers the hooks."""
         self._lines["init"] = control.initialize("init")
 
-    def message(self, key: str, text: str, id_: str) -> None:
-        """Something said to the model, as a message of this id."""
-        self._lines[key] = control.user_message(text, id_)
+    def message(self, key: str, text: str, id_: str, shown: str = "") -> None:
+        """Something said to the model, as a message of this id, and what its person is shown of it."""
+        self._lines[key] = control.user_message(text, id_, shown)
         self._messages.add(key)
 
     def take_back(self, untaken: Iterable[str]) -> None:
@@ -117,10 +128,21 @@ class Outbox:
 
     def withdraw(self, request_id: str) -> None:
         """The CLI waits for this answer no longer."""
-        self.accepted(f"answer:{request_id}")
+        self._drop(f"answer:{request_id}")
+
+    def given(self, request_id: str) -> bytes | None:
+        """Return the answer to a request that was taken lately; None if there was none, or it is not kept."""
+        return self._given.get(f"answer:{request_id}")
 
     def accepted(self, key: str) -> None:
         """Note that the shim has the line; nothing happens if there is none of that key."""
+        if self._keeps_given and key.startswith("answer:") and key in self._lines:
+            self._given[key] = self._lines[key]
+            if len(self._given) > MOST_GIVEN:
+                del self._given[next(iter(self._given))]
+        self._drop(key)
+
+    def _drop(self, key: str) -> None:
         self._lines.pop(key, None)
         self._sent.discard(key)
         self._asynchronous.discard(key)
@@ -129,6 +151,7 @@ class Outbox:
     def clear(self) -> None:
         """The processes that would have read the lines are gone."""
         self._lines.clear()
+        self._given.clear()
         self._sent.clear()
         self._asynchronous.clear()
         self._messages.clear()

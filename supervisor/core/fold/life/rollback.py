@@ -140,3 +140,15 @@ class GoingBack:
             "Look at the files as they are now before you change them, and go on with the task.",
         ]
         return "\n".join(lines)
+
+
+def told_its_person(event: CheckpointRestored) -> str:
+    """Return what the person of an attached CLI is told of restored files: the conversation is theirs to set back.
+
+    The CLI takes a place in a conversation, `--resume-session-at`, without a terminal alone (measured, 2.1.329).
+    """
+    undo = f" To undo it: chaperon rollback {event.agent} {event.undo}." if event.undo else ""
+    return (
+        f"Chaperon set the files back to checkpoint {event.checkpoint} ({event.restored} changed).{undo} Only you can set "
+        'this conversation back as well: type /rewind, choose the message before it went wrong, and "Restore conversation".'
+    )

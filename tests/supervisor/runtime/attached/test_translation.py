@@ -66,7 +66,8 @@ def test_of_a_session_file_only_the_agents_own_replies_are_read() -> None:
 def test_a_call_that_passes_is_not_granted_beyond_the_clis_own_rules() -> None:
     assert translation.reply("PreToolUse", response(control.allow_tool("r"))) == {}
     changed = translation.reply("PreToolUse", response(control.allow_tool("r", updated_input={"command": "ls -a"})))
-    assert changed == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "ls -a"}}}
+    output = {"hookEventName": "PreToolUse", "updatedInput": {"command": "ls -a"}}
+    assert changed["hookSpecificOutput"] == output
 
 
 def test_a_call_that_is_blocked_is_denied_with_the_reason() -> None:
@@ -87,3 +88,31 @@ def test_a_stop_denies_the_call_since_its_end_of_the_turn_alone_would_let_it_run
         "stopReason": "over",
         "hookSpecificOutput": translation.refusal("over"),
     }
+
+
+def test_the_person_is_shown_what_the_model_is_told_and_what_is_changed() -> None:
+    shown = translation.reply("Stop", {}, ["look"], ["To the model: look"])
+    assert shown == {"decision": "block", "reason": "look", "systemMessage": "To the model: look"}
+    line = control.allow_tool("r", updated_input={"command": "ls"}, context="safer")
+    assert translation.reply("PreToolUse", response(line))["systemMessage"] == "Chaperon changed this call: safer"
+
+
+def test_what_a_person_is_shown_is_cut() -> None:
+    shown = translation.reply("UserPromptSubmit", {}, (), ["x" * 10_000])["systemMessage"]
+    assert len(shown) == translation.LONGEST_SHOWN + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (control.set_effort("r", "low"), "/effort low"),
+        (control.set_model("r", "small"), "/model small"),
+        (control.stop_task("r", "t-7"), "t-7"),
+        (control.get_usage("r"), ""),
+        (control.set_model("r", None), ""),
+    ],
+)
+def test_what_no_hook_can_do_its_person_is_asked_to_do(line: bytes, hint: str) -> None:
+    told = translation.for_the_person(orjson.loads(line)["request"])
+    assert hint in told
+    assert bool(told) is bool(hint)

@@ -6,7 +6,7 @@ import orjson
 
 from interventions.decisions import LimitsInForce
 from monitors.contract.tasks import Limits
-from supervisor.core.fold.conversation.outbox import Outbox, message_id
+from supervisor.core.fold.conversation.outbox import MOST_GIVEN, Outbox, message_id
 from supervisor.protocol.commands import SendLine
 
 
@@ -127,3 +127,23 @@ def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_for_each_a
     assert message_id("a1", 5.0, 1, "prompt") == ids[0]
     assert len(set(ids)) == len(ids)
     assert all(str(UUID(id_)) == id_ and UUID(id_).version == 4 for id_ in ids)
+
+
+def test_an_answer_that_a_hook_took_is_kept_for_one_that_asks_again_and_of_many_the_newest() -> None:
+    outbox = Outbox(keeps_given=True)
+    for number in range(MOST_GIVEN + 1):
+        outbox.answer(f"r{number}", str(number).encode())
+        outbox.accepted(f"answer:r{number}")
+    assert outbox.given("r0") is None
+    assert outbox.given(f"r{MOST_GIVEN}") == str(MOST_GIVEN).encode()
+    assert not outbox
+    outbox.answer("late", b"x")
+    outbox.withdraw("late")
+    assert outbox.given("late") is None
+
+
+def test_a_shim_asks_nothing_again_so_that_nothing_is_kept_for_it() -> None:
+    outbox = Outbox()
+    outbox.answer("r", b"x")
+    outbox.accepted("answer:r")
+    assert outbox.given("r") is None
