@@ -19,3 +19,4 @@ def test_no_call_is_lost_or_unreviewed_while_the_daemon_is_killed_again_and_agai
     assert stage.kills >= 2
     assert stage.refused == 0
     assert len(reviewed) == SESSIONS * CALLS
+    assert reviewed.total() == len(reviewed)

@@ -22,7 +22,7 @@ from tests.stages.hook_crowd import wait_for
 from tests.stages.house import ease, throttle
 from tests.stages.live import Live, bash
 from tests.stages.terminal import TMUX, Terminal, terminal
-from tests.support import names_in
+from tests.support import names_in, real_claude_path
 
 pytestmark = [
     pytest.mark.real_cli,
@@ -217,3 +217,65 @@ async def test_with_the_daemon_killed_a_call_in_a_terminal_waits_then_is_denied_
                 daemon.kill()
     assert not (stage.repo / "two.txt").exists()
     assert "daemon of chaperon was away for 3 s" in told
+
+
+async def test_one_journal_tells_of_agents_of_three_origins_in_one_repository(tmp_path: Path) -> None:
+    steps = (
+        bash("touch launched.txt"),
+        Say("First done."),
+        bash("touch attached.txt"),
+        Say("Second done."),
+        bash("touch program.txt"),
+        Say("Third done."),
+    )
+    async with in_a_terminal(tmp_path, *steps) as (stage, window):
+        live = stage.live
+        await live.submit("Launched work.")
+        await live.state(AgentState.DONE)
+        await window.types("Work in a terminal.")
+        await window.shows("Second done.")
+        claude = [sys.executable, "-m", "supervisor.cli", "exec", "--", *stage.claude()]
+        environ = {**stage.environ, "PYTHONPATH": str(Path.cwd())}
+        done = await anyio.run_process(claude, cwd=stage.repo, env=environ, check=False)
+        await until(lambda: [one.state for one in live.daemon.board.summaries()].count(AgentState.DONE) == 2)
+        agents = list(live.daemon.board.summaries())
+        reviews = await live.events(events.ReviewMade)
+    assert done.stdout == b"Third done.\n"
+    assert {(one.origin, one.task.prompt) for one in agents} == {
+        ("", "Launched work."),
+        ("terminal", "Work in a terminal."),
+        ("sdk", "Go."),
+    }
+    assert {one.workspace for one in agents} == {str(stage.repo)}
+    names = {one.origin: one.agent for one in agents}
+    assert [(one.agent, one.action.input["command"]) for one in reviews] == [
+        (names[""], "touch launched.txt"),
+        (names["terminal"], "touch attached.txt"),
+        (names["sdk"], "touch program.txt"),
+    ]
+    assert {path.name for path in stage.repo.glob("*.txt")} == {"launched.txt", "attached.txt", "program.txt"}
+
+
+async def test_a_claude_that_chaperon_stands_in_for_has_terminal_keys_and_exit_code_of_its_own(tmp_path: Path) -> None:
+    link = tmp_path / "bin/claude"
+    link.parent.mkdir()
+    link.symlink_to(Path(sys.executable).with_name("chaperon"))
+    async with (
+        attached(tmp_path, bash("touch one.txt"), Say("I end here.")) as stage,
+        anyio.create_task_group() as tasks,
+    ):
+        await anyio.to_thread.run_sync(lambda: stage.chaperon("detach"))
+        tasks.start_soon(stage.serve)
+        await stage.serving.wait()
+        environ = {**stage.environ, "PATH": f"{link.parent}:{real_claude_path().parent}:{stage.environ['PATH']}"}
+        async with terminal(stage.repo, environ) as window:
+            await window.starts_claude(*MODE, command="claude")
+            await window.types("Begin.")
+            await window.shows("I end here.")
+            assert stage.live.daemon.board.summary("a1").terminal == await window.device()
+            await window.types("/exit")
+            await stage.live.state(AgentState.DONE)
+            await window.types("echo code=$?.")
+            await window.shows("code=0.")
+        tasks.cancel_scope.cancel()
+    assert (stage.repo / "one.txt").exists()

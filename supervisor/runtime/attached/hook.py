@@ -1,4 +1,4 @@
-"""The program that an attached CLI starts for a hook: `hook.py SOCKET WHEN_AWAY SECONDS EVENT`.
+"""The program that an attached CLI starts for a hook: `hook.py SOCKET WHEN_AWAY SECONDS EVENT [RELAY]`.
 
 It hands what it reads to the daemon and prints the daemon's answer. If the daemon cannot be reached in time, it answers
 by itself: a call that was not reviewed does not run, unless the person chose otherwise. Exit code 2 is how a call is
@@ -44,6 +44,10 @@ LAUNCHED = "CHAPERON_AGENT_NONCE"
 """A variable of each CLI that chaperon launched: a gate of their own holds its calls, from within a sandbox too."""
 
 
+LOCKS = 10
+"""The limit that marks an agent's processes: `supervisor.runtime.shim.marks` has the reasons."""
+
+
 class AwayError(Exception):
     """The daemon cannot be reached, or went away before it answered.
 
@@ -61,8 +65,18 @@ class HookRefusedError(Exception):
     """The daemon answered, and does not take the hook."""
 
 
-def main(path: str, when_away: str, seconds: float, event: str) -> int:
-    """Serve one hook; returns the exit code."""
+def main(path: str, when_away: str, seconds: float, event: str, relay: str = "") -> int:
+    """Serve one hook; returns the exit code.
+
+    Args:
+        path: The daemon's socket of hooks.
+        when_away: The person's choice for calls while no daemon is there.
+        seconds: How long a daemon is waited for.
+        event: The hook.
+        relay: The folder of the relay's settings, if the relay is to be there from now on.
+    """
+    if relay and LAUNCHED not in os.environ:
+        start_relay(relay)
     body = sys.stdin.buffer.read()
     id_ = f"h{os.getpid()}-{time.time_ns():x}"
     seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
@@ -86,6 +100,36 @@ def main(path: str, when_away: str, seconds: float, event: str) -> int:
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
         return 0
+
+
+def start_relay(folder: str) -> None:
+    """Start the relay if there is none, as after a boot: the session's hooks by HTTP would be answered by no program.
+
+    One that is marked as an agent's would be believed by no daemon, so that an agent's session starts none.
+    """
+    import resource
+    import subprocess
+
+    if resource.getrlimit(LOCKS)[1] != resource.RLIM_INFINITY:
+        return
+    sys.path.append(__file__.rsplit("/", 4)[0])
+    from pathlib import Path
+
+    from supervisor.runtime.attached import relay_settings
+
+    nowhere = subprocess.DEVNULL
+    try:
+        subprocess.run(
+            relay_settings.words(Path(folder)),
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            env={},
+            timeout=OTHERS_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return  # the CLI blocks calls then, and says why
 
 
 def ask(path: str, body: bytes, id_: str) -> bytes:
@@ -165,7 +209,10 @@ def blocked(event: str, why: str) -> int:
 
 if __name__ == "__main__":
     try:
-        code = main(sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4])
+        code = main(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[4:6])
     except BaseException as error:  # noqa: BLE001 - whatever failed, only exit code 2 keeps the call from running
-        code = blocked(sys.argv[-1], f"The hook of chaperon failed ({error!r}), so this call was not run.")
+        code = blocked(
+            sys.argv[4] if len(sys.argv) > 4 else GATE,
+            f"The hook of chaperon failed ({error!r}), so this call was not run.",
+        )
     sys.exit(code)

@@ -98,6 +98,8 @@ def _handler(event: str, socket: Path, when_away: WhenAway, wait: float, relay: 
             **failing,
         }
     words = [os.path.realpath(sys.executable), "-I", "-S", str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
+    if relay is not None and event in BY_COMMAND:
+        words.append(str(relay.folder))  # by which a session that begins has the relay started
     bash = shutil.which("bash", path=BASH_PATH)
     if relay is not None and bash:
         file = str(relay.folder / relay_settings.FOR_SHELLS)

@@ -49,7 +49,7 @@ class Message(NamedTuple):
     id: str
     text: str
     shown: str
-    """What the person is shown of it."""
+    """Text for the person beside it."""
 
 
 class HookLink:
@@ -90,7 +90,7 @@ class HookLink:
         self._said_goodbye = False
         self._stop = ""
         self._farewell: tuple[str, str] | None = None
-        """What is told to a terminal once the CLI has ended, if that is a stop of ours."""
+        """The terminal, and the line for it once the CLI has ended, if that is a stop of ours."""
         self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
 

@@ -114,6 +114,8 @@ class Relay(ThreadingHTTPServer):
         self.numbers = count(1)
         self.arrived: dict[object, socket_owner.HeldSocket] = {}
         """The other end's socket of each connection that is not served yet, by its address."""
+        self.served: set[tuple[int, int]] = set()
+        """The CLIs whose hooks came: their numbers and starts."""
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._open: set[object] = set()
         self._code = _code()
@@ -147,7 +149,7 @@ class Relay(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def service_actions(self) -> None:
-        """Take up new settings; end if they are gone, and become the newer program, once no CLI is connected."""
+        """Take up new settings; become the newer program; end if they are gone, and every CLI that was served."""
         if process_tree.now() - self._looked_at < UPKEEP_SECONDS:
             return
         self._looked_at = process_tree.now()
@@ -157,10 +159,21 @@ class Relay(ThreadingHTTPServer):
         if self._open:
             return
         if settings is None or settings.port != self.settings.port:
-            os._exit(0)
+            # A CLI that began while it was attached goes on asking; without an answer no call of it would run.
+            self.served = {one for one in list(self.served) if process_tree.start_ticks(one[0]) == one[1]}
+            if not self.served:
+                self._leave()
+            return
         if self._code != _code():
             os.set_inheritable(self.socket.fileno(), True)
             os.execv(sys.executable, [*words(self.folder), str(self.socket.fileno())])  # noqa: S606 - no shell
+
+    def _leave(self) -> None:
+        """End, unless hooks were attached again meanwhile, in the belief that there is a relay."""
+        self.socket.close()
+        if relay_settings.read(self.folder) is None:
+            os._exit(0)
+        os.execv(sys.executable, words(self.folder))  # noqa: S606 - no shell
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -242,6 +255,7 @@ class Handler(BaseHTTPRequestHandler):
         bound = subject.removeprefix("p-")
         if bound != subject and bound != "-".join(map(str, self._process)):
             raise HookRefusedError(f"its token is of process {bound}, and process {self._process[0]} sent it.")
+        self.server.served.add(self._process)
         return self._process
 
     def _ask(self, body: bytes, process: tuple[int, int], when_away: str, wait: float) -> bytes:

@@ -28,6 +28,10 @@ these could be in use when the relay starts again."""
 
 NAME, FOR_SHELLS, LOCK = "relay.json", "relay.sh", "relay.lock"
 
+LEFT = "relay.left.json"
+"""The settings once nothing is attached: who attaches again has the same port, where a relay may still answer CLIs that
+began before."""
+
 PROCESS = "chaperon-process"
 """The header by which the relay names the process that a hook is of: its number and its start."""
 
@@ -72,10 +76,10 @@ class RelaySettings(NamedTuple):
         return hmac.new(bytes.fromhex(self.key), subject.encode(errors="replace"), hashlib.sha256).hexdigest()[:40]
 
 
-def read(folder: Path) -> RelaySettings | None:
+def read(folder: Path, name: str = NAME) -> RelaySettings | None:
     """Return the settings; None if there are none. Blocks."""
     try:
-        found = json.loads((folder / NAME).read_bytes())
+        found = json.loads((folder / name).read_bytes())
         return RelaySettings(int(found["port"]), str(found["key"]), str(found["socket"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -87,14 +91,15 @@ def write(folder: Path, socket_path: Path) -> RelaySettings:
     Raises:
         OSError: They cannot be kept.
     """
-    found = read(folder)
+    found = read(folder) or read(folder, LEFT)
     settings = RelaySettings(
         found.port if found else _free_port(), found.key if found else secrets.token_hex(32), str(socket_path)
     )
-    if settings != found:
+    if settings != read(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(folder / FOR_SHELLS, f"{settings.port}\n{settings.token('c-')}\n{settings.proof}\n")
         _put(folder / NAME, json.dumps(settings._asdict()))
+        (folder / LEFT).unlink(missing_ok=True)
     return settings
 
 
@@ -109,9 +114,10 @@ def words(folder: Path) -> list[str]:
 
 
 def remove(folder: Path) -> None:
-    """Remove the settings; the relay ends once no CLI is connected."""
-    for name in (NAME, FOR_SHELLS):
-        (folder / name).unlink(missing_ok=True)
+    """Take the settings away; the relay ends with the last CLI that it served."""
+    (folder / FOR_SHELLS).unlink(missing_ok=True)
+    if (folder / NAME).exists():
+        (folder / NAME).replace(folder / LEFT)
 
 
 def _put(path: Path, text: str) -> None:

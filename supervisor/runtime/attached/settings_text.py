@@ -1,7 +1,8 @@
 """Hooks put into the text of a settings file of the CLI, and taken out of it again, with every other byte as it was.
 
 The text is edited and not written anew, since a tool that adds a line to a file should not format the rest. What
-is no JSON as the standard has it is refused: a comment that a person wrote would not survive. Pure.
+is no JSON as the standard has it is refused: of a file with a comment or a comma at the end the CLI itself takes
+nothing (measured, 2.1.329). Pure.
 """
 
 import json
@@ -12,6 +13,9 @@ from typing import Any, NamedTuple
 from monitors.contract.errors import UsageError
 
 SPACE = " \t\r\n"
+
+BYTE_ORDER_MARK = "\ufeff"
+"""The first character of files of some editors; the CLI reads such a file (measured, 2.1.329)."""
 
 MARK = "supervisor/runtime/attached/hook."
 """The part of a command by which a hook is known as ours."""
@@ -128,9 +132,9 @@ def _cut(holder: _Holder, member: _Member) -> tuple[int, int]:
 
 
 def _root(text: str) -> _Holder:
-    begin = _skip(text, 0)
+    begin = _skip(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
     try:
-        found = json.loads(text)
+        found = json.loads(text.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"It is not JSON ({error}); nothing was changed.",

@@ -28,7 +28,7 @@ def message_id(agent: str, began: float, launch: int, key: str) -> str:
 
 
 MOST_GIVEN = 16
-"""Answers that are kept once they were taken. A CLI makes some calls at once, and asks for each of them again at most."""
+"""Answers that are kept once they were taken. A CLI makes some calls at once, each of which may ask again."""
 
 
 class Outbox:

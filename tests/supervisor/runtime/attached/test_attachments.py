@@ -1,6 +1,8 @@
 """Settings files that are changed and put back, and those that are refused."""
 
+import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,25 @@ def test_attached_and_detached_a_file_is_byte_for_byte_as_it_was(kept: Attachmen
     assert path.read_bytes() == text.encode()
     assert path.stat().st_mode & 0o777 == 0o640
     assert sorted(child.name for child in tmp_path.iterdir()) == ["home", "settings.json", "state"]
+
+
+def test_of_many_attachments_at_once_one_comes_after_the_other(tmp_path: Path) -> None:
+    path, before = tmp_path / "settings.json", SETTINGS["a team's"].encode()
+    path.write_bytes(before)
+
+    def once(number: int) -> None:
+        own = Attachments(tmp_path / "state")
+        with own.alone():
+            own.carry_out(own.attaching(path, handlers(Path("/run/hooks.sock"), "block", 10.0 + number)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(once, range(8)))
+    found = json.loads(path.read_bytes())
+    assert [sum("hook.py" in str(entry) for entry in entries) for entries in found["hooks"].values()] == [1] * len(
+        HOOKS
+    )
+    detach(Attachments(tmp_path / "state"), path)
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_was_not_there_is_gone_again(kept: Attachments, tmp_path: Path) -> None:

@@ -119,3 +119,15 @@ def test_a_program_that_is_missing_keeps_the_call_from_running(path: Path) -> No
     command = command.replace("hook.py", "gone.py").replace("hook.sh", "gone.sh")
     done = subprocess.run(["/bin/sh", "-c", command], input=PAYLOAD, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
+
+
+def test_the_hook_of_a_session_that_begins_starts_the_relay_if_there_is_none(tmp_path: Path) -> None:
+    settings = relay_settings.write(tmp_path / "relay", tmp_path / "s")
+    entry = handlers(tmp_path / "s", "block", 0.2, RelayUse(tmp_path / "relay", settings, "f-x"))["SessionStart"]
+    try:
+        done = subprocess.run(["/bin/sh", "-c", entry["hooks"][0]["command"]], input=b"{}", check=False, timeout=60)
+        assert done.returncode == 0
+        assert relay_client.process_of(tmp_path / "relay")
+    finally:
+        if number := relay_client.process_of(tmp_path / "relay"):
+            os.kill(number, signal.SIGKILL)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ import pytest
 from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.attached.hook import ALL_SECONDS
+from supervisor.runtime.attached.relay import Relay
 from supervisor.runtime.attached.relay_client import RelayError
 from supervisor.runtime.attached.relay_settings import LOOPBACK, RelaySettings
 from supervisor.runtime.shim import process_tree
@@ -213,6 +215,21 @@ def test_it_ends_once_its_settings_are_gone_and_no_cli_is_connected(folder: Path
     number = relay_client.process_of(folder)
     relay_settings.remove(folder)
     wait_until(lambda: process_tree.start_ticks(number) == 0)
+
+
+def test_it_stays_for_a_cli_that_it_served_though_its_settings_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay = Relay(tmp_path, relay_settings.write(tmp_path, tmp_path / "s"))
+    monkeypatch.setattr("supervisor.runtime.attached.relay.UPKEEP_SECONDS", -1.0)
+    monkeypatch.setattr("os._exit", sys.exit)
+    relay_settings.remove(tmp_path)
+    with relay:
+        relay.served = {(os.getpid(), process_tree.start_ticks(os.getpid()))}
+        relay.service_actions()
+        relay.served = {(os.getpid(), 1)}  # the number is another's by now
+        with pytest.raises(SystemExit):
+            relay.service_actions()
 
 
 def test_it_becomes_the_newer_program_after_an_update_and_keeps_its_port(tmp_path: Path) -> None:

@@ -15,6 +15,14 @@ def test_port_and_key_outlive_the_daemon_and_its_socket_may_change(tmp_path: Pat
     assert second.socket == "/run/two"
 
 
+def test_who_attaches_again_has_the_port_and_the_key_of_before(tmp_path: Path) -> None:
+    first = relay_settings.write(tmp_path, Path("/run/one"))
+    relay_settings.remove(tmp_path)
+    assert relay_settings.read(tmp_path) is None
+    assert relay_settings.write(tmp_path, Path("/run/one")) == first
+    assert relay_settings.read(tmp_path) == first
+
+
 def test_its_files_are_this_users_alone(tmp_path: Path) -> None:
     relay_settings.write(tmp_path / "attached", Path("/run/one"))
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "attached").iterdir()} == {0}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from monitors.contract.errors import UsageError
-from supervisor.runtime.attached.settings_text import MARK, hooks_in, with_hooks, without_hooks
+from supervisor.runtime.attached.settings_text import BYTE_ORDER_MARK, MARK, hooks_in, with_hooks, without_hooks
 
 OURS = {
     event: {"hooks": [{"type": "command", "command": f"python {MARK} {event}"}]} for event in ("PreToolUse", "Stop")
@@ -22,14 +22,41 @@ SETTINGS = {
     "carriage returns": '{\r\n    "includeCoAuthoredBy": false,\r\n    "hooks": {}\r\n}\r\n',
     "escapes and doubled keys": '{"a": "\\u00e9\\"}", "hooks": {"Stop": []}, "a": "ß 🙂 ]}"}\n',
     "four spaces, hooks last": '{\n    "statusLine": {"type": "command", "command": "~/.claude/line.sh"},\n    "hooks": {\n        "Notification": [],\n        "Stop": [ {"hooks": []} ]\n    }\n}\n\n',
+    "a byte order mark": '\ufeff{\r\n  "model": "opus"\r\n}\r\n',
+    "a team's": """{
+  "$schema": "https://json.schemastore.org/claude-code-settings.json",
+  "env": { "BASH_DEFAULT_TIMEOUT_MS": "120000", "NAME": "Zoë ❤" },
+  "permissions": {
+    "defaultMode": "acceptEdits",
+    "allow": [ "Bash(git diff:*)", "mcp__linear__get_issue", "WebFetch(domain:docs.rs)" ],
+    "deny": [ "Read(./.env)", "Read(./secrets/**)" ],
+    "additionalDirectories": [ "../shared" ]
+  },
+  "statusLine": { "type": "command", "command": "~/.claude/line.sh", "padding": 0 },
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [ { "type": "command", "command": "jq -r .tool_input.command >> ~/log" } ] },
+      {
+        "matcher": "Edit|MultiEdit|Write|mcp__.*__write.*",
+        "hooks": [
+          { "type": "command", "command": "python3 \\"$CLAUDE_PROJECT_DIR\\"/.claude/hooks/guard.py", "timeout": 10 },
+          { "type": "http", "url": "http://127.0.0.1:8080/hook" }
+        ]
+      }
+    ],
+    "SessionStart": [{ "matcher": "startup|resume", "hooks": [{ "type": "command", "command": "bd prime" }] }]
+  },
+  "enabledPlugins": { "formatter@team": true },
+  "extraKnownMarketplaces": { "team": { "source": { "source": "github", "repo": "team/plugins" } } }
+}""",
     "one line": '{"enabledPlugins": {"x@y": true}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
 }
 
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
 def test_with_the_hooks_every_other_setting_is_as_it_was(text: str) -> None:
-    after = json.loads(with_hooks(text, OURS))
-    before = json.loads(text or "{}")
+    after = json.loads(with_hooks(text, OURS).removeprefix(BYTE_ORDER_MARK))
+    before = json.loads(text.removeprefix(BYTE_ORDER_MARK) or "{}")
     for event, entry in OURS.items():
         assert after["hooks"][event].pop() == entry
     kept = {event: entries for event, entries in after.pop("hooks").items() if entries}
@@ -49,7 +76,7 @@ def test_taken_out_of_an_edited_file_nothing_of_ours_is_left_and_all_else_means_
     edited = with_hooks(text, OURS).rstrip()[:-1] + ', "edited": true}'
     after = without_hooks(edited)
     assert MARK not in after
-    found, before = json.loads(after), json.loads(text or "{}")
+    found, before = (json.loads(one.removeprefix(BYTE_ORDER_MARK)) for one in (after, text or "{}"))
     assert found.pop("edited") is True
     kept = {event: entries for event, entries in found.pop("hooks", {}).items() if entries}
     assert kept == {event: entries for event, entries in before.pop("hooks", {}).items() if entries}
@@ -63,7 +90,8 @@ def test_taken_out_of_an_edited_file_nothing_of_ours_is_left_and_all_else_means_
         ("[]", "a list and not an object"),
         ('{"hooks": []}', "not an object"),
         ('{"hooks": {"Stop": {}}}', "not a list"),
-        ("\ufeff{}", "not JSON"),
+        ('{"a": 1,}', "not JSON"),
+        ("\ufeff\ufeff{}", "not JSON"),
         ("[" * 100_000, "not JSON"),
     ],
 )
