@@ -19,6 +19,7 @@ STARTERS = {
     "supervisor/standalone/watched_run.py": "the CLI that `exec --standalone` stands in for",
     "supervisor/rehearsal/fleets/director.py": "the daemon of a fleet's rehearsal, and a person's commands: this program itself",
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
+    "supervisor/runtime/attached/hook.py": "the relay: this program itself, as a session begins",
     "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",
     "supervisor/runtime/attached/relay_client.py": "the relay: this program itself",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
