@@ -39,13 +39,14 @@ async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matte
         await reached(daemon, AgentState.RUNNING)
     monkeypatch.setattr(policy, "Session", lambda *_: 1 / 0)
     async with served(base):
-        _, row, matter = (await chaperon("ps")).output.splitlines()
+        _, row, matter, *told = (await chaperon("ps")).output.splitlines()
+        assert "nobody watches over 1 agent" in " ".join(told), "what the daemon took over, and what is missing of it"
         assert row.split()[:2] == ["a1", "running"]
         assert "nobody watches over it: its session could not be made (ZeroDivisionError" in matter
         assert "nobody watches over it: its session could not" in (await chaperon("show", "a1")).output
         assert "chaperon stop a1" in (await chaperon("pause", "a1")).stderr
         assert (await chaperon("stop", "a1")).output == "a1 is stopped.\n"
-        assert len((await chaperon("ps")).output.splitlines()) == 2
+        assert len((await chaperon("ps")).output.splitlines()) == 2 + len(told)
 
 
 async def test_an_agent_is_steered_by_name(base: Base) -> None:
