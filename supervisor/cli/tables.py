@@ -43,14 +43,27 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int |
     width = width_of_output() if width is None else width
     bounds = [column.most for column in columns]
     titles = [column.title for column in columns]
-    cells = [titles, *([clean(value, most) for value, most in zip(row, bounds, strict=True)] for row in rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    cleaned = [_Cleaned(most) for most in bounds]
+    cells = [titles, *([known[value] for value, known in zip(row, cleaned, strict=True)] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     kept = list(range(len(columns)))
     for place in sorted((p for p in kept if columns[p].spare), key=lambda place: columns[place].spare):
         if _needed(kept, widths) > width:
             kept.remove(place)
     widths[-1] = min(widths[-1], max(LEAST, width - sum(widths[place] + 2 for place in kept[:-1])))
     return [_line(columns, row, kept, widths) for row in cells]
+
+
+class _Cleaned(dict[str, str]):
+    """Values of one column, cleaned once each: most columns of a long table repeat a few."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __missing__(self, value: str) -> str:
+        made = self[value] = clean(value, self._most)
+        return made
 
 
 def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:

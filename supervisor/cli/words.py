@@ -1,7 +1,8 @@
 """Text of others as commands show it: in one line, bounded, with times of the wall here. Pure but for the time zone."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from monitors.contract.actions import subject_of
@@ -27,18 +28,33 @@ def clean(text: object, width: int = WIDTH) -> str:
 
 def local(at: float, form: str = "%H:%M:%S") -> str:
     """A Unix time as a clock on the wall here shows it; one that no clock can show as it is."""
-    try:
-        return datetime.fromtimestamp(at, UTC).astimezone().strftime(form)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return clean(at, 20)
+    here = _here(at)
+    return clean(at, 20) if here is None else here.strftime(form)
 
 
 def when(at: float, now: float) -> str:
     """Return the same with the date, if it is not today's. Examples: `08:15:30`, `11-21 08:15`, `2025-11-21`."""
-    age = abs(now - at)
-    if local(at, "%Y-%m-%d") == local(now, "%Y-%m-%d"):
-        return local(at)
-    return local(at, "%m-%d %H:%M" if age < timedelta(days=300).total_seconds() else "%Y-%m-%d")
+    here = _here(at)
+    if here is None:
+        return clean(at, 20)
+    if here.date() == _day(now):
+        return here.strftime("%H:%M:%S")
+    return here.strftime("%m-%d %H:%M" if abs(now - at) < timedelta(days=300).total_seconds() else "%Y-%m-%d")
+
+
+def _here(at: float) -> datetime | None:
+    """Return a Unix time in the time zone here; None if no clock can show it."""
+    try:
+        return datetime.fromtimestamp(at, UTC).astimezone()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+@lru_cache(maxsize=8)
+def _day(now: float) -> date | None:
+    """Return the day here at a Unix time: that of now, for each row of a table."""
+    here = _here(now)
+    return here.date() if here is not None else None
 
 
 def what(given: Any) -> str:

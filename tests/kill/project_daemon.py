@@ -1,10 +1,11 @@
 """A daemon as a process of its own, whose project goes back, and which kills itself at a chosen point of that.
 
-usage: python -m tests.kill.project_daemon BASE POINT
+usage: python -m tests.kill.project_daemon BASE POINT [returning]
 
 POINT is `write:TEXT` (before the journal's write that has the text), `wrote:TEXT` (behind it), `step:NAME` (before the
 step of that name of a restore), `after:NAME` (behind a call of that name), or `never`. Only what follows the request
-counts. Each start goes on where the one before was, and the last one prints what it found.
+counts, or, with `returning`, what follows the failure of a rollback that cannot be completed. Each start goes on where
+the one before was, and the last one prints what it found.
 """
 
 import json
@@ -22,9 +23,11 @@ from checkpoints import project_refs
 from checkpoints.restore.restore import Restorer
 from checkpoints.worktrees import ProjectWorktrees
 from host.durable import RealDisk
+from monitors.contract.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.projects.rollback import ProjectNotRestoredError
 from tests.stages.daemon import Base, reached, until
 from tests.supervisor.runtime.projects.test_rollback import REQUEST, all_of, begun, gone_on, project, state
 
@@ -100,12 +103,45 @@ async def play(daemon: Daemon, base: Base, point: str) -> None:
     sys.stdout.write(json.dumps(found))
 
 
-async def main(root: Path, point: str) -> None:
+async def play_return(daemon: Daemon, base: Base, point: str) -> None:
+    """Have a rollback fail in the middle, so that what it did is undone."""
+    notes, at_ = base.root / "notes.json", str(base.repo)
+    if not notes.exists():
+        first = await begun(daemon, base)
+        second = await gone_on(daemon, base)
+        notes.write_text(json.dumps([str(first), str(second), await all_of(base, first, second)]))
+    first, second, after = json.loads(notes.read_text())
+    set_back, marker = daemon.checkpoint_manager.set_back, base.root / "failed"
+
+    async def failing(workspace: str, *more: Any) -> Any:
+        if workspace == first and not marker.exists():
+            marker.touch()
+            ARMED.append(point)
+            raise ChaperonError("The disk is on fire.")
+        return await set_back(workspace, *more)
+
+    daemon.checkpoint_manager.set_back = failing  # type: ignore[method-assign, assignment]
+    error = ""
+    try:
+        await daemon.project_work.rollbacks.roll_back(at_, REQUEST, "ann", "r1")
+    except ProjectNotRestoredError as caught:
+        error = str(caught)
+    found = {
+        "as it was": json.loads(json.dumps(await all_of(base, Path(first), Path(second)))) == after,
+        "tasks": [state(daemon, "t-then"), state(daemon, "t-since")],
+        "merges": sorted({one.phase for one in daemon.board.merges.all()}),
+        "said": "The disk is on fire. All of it was put back." in error,
+        "launches": daemon.board.summary("a1").launches,
+    }
+    sys.stdout.write(json.dumps(found))
+
+
+async def main(root: Path, point: str, returning: str = "") -> None:
     arm_calls()
     base = Base(root)
     async with project(base, disk=DeadlyDisk()) as daemon:
-        await play(daemon, base, point)
+        await (play_return if returning else play)(daemon, base, point)
 
 
 if __name__ == "__main__":
-    anyio.run(main, Path(sys.argv[1]), sys.argv[2])
+    anyio.run(main, Path(sys.argv[1]), sys.argv[2], "".join(sys.argv[3:4]))

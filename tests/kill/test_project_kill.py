@@ -32,8 +32,20 @@ SAMPLED = POINTS[::3]
 """The points of one run, so that it ends in time: `python -m tests.kill.test_project_kill FOLDER` plays all of them."""
 
 
-def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:
-    return forked.run("tests.kill.project_daemon", base, point, seconds=120)
+RETURN_POINTS = (
+    'wrote:"phase":"returning"',
+    "after:set_branches",
+    "after:make_again",
+    "step:put",
+    'wrote:"phase":"failed"',
+)
+"""Where it is killed while a rollback that could not be completed is undone."""
+
+RETURN_AT_ONCE = RETURN_POINTS[0], RETURN_POINTS[3]
+
+
+def daemon(base: Path, point: str, *how: str) -> subprocess.CompletedProcess[str]:
+    return forked.run("tests.kill.project_daemon", base, point, *how, seconds=120)
 
 
 def run(base: Path, point: str) -> None:
@@ -73,6 +85,31 @@ def test_a_daemon_killed_all_along_a_projects_rollback_leaves_it_to_the_next(tmp
         run(tmp_path / str(number), point)
 
 
+def run_return(base: Path, point: str) -> None:
+    base.mkdir(exist_ok=True)
+    done = daemon(base, point, "returning")
+    assert done.returncode == -9, f"{point}: {done.returncode} {done.stdout}{done.stderr[-2000:]}"
+    done = daemon(base, "never", "returning")
+    assert done.returncode == 0, f"{point}: {done.stderr[-3000:]}"
+    assert json.loads(done.stdout) == {
+        "as it was": True,
+        "tasks": ["done", "done"],
+        "merges": ["merged"],
+        "said": True,
+        "launches": 1,
+    }, point
+
+
+@pytest.mark.parametrize("point", RETURN_AT_ONCE)
+@pytest.mark.timeout(300)
+def test_a_daemon_killed_while_it_undoes_a_rollback_that_failed_leaves_the_rest_to_the_next(
+    tmp_path: Path, point: str
+) -> None:
+    run_return(tmp_path / "base", point)
+
+
 if __name__ == "__main__":
+    for number, point in enumerate(RETURN_POINTS):
+        run_return(Path(sys.argv[1]) / f"return-{number}", point)
     for number, point in enumerate(POINTS):
         run(Path(sys.argv[1]) / str(number), point)

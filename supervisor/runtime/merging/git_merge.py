@@ -90,8 +90,9 @@ def make_merge(sides: Sides, *, write: bool = True) -> MergeMade:
         repo = open_repository(sides.project)
         return _make(repo, sides, write=write)
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
+        why = f"git has no object {error.args[0]}" if isinstance(error, KeyError) else error
         raise MergeError(
-            f"The branch {sides.branch} could not be merged into {sides.target} of {sides.project}: {error}. No branch moved.",
+            f"The branch {sides.branch} could not be merged into {sides.target} of {sides.project}: {why}. No branch moved.",
             way_out="Look at the repository with git; ask again once it is mended.",
         ) from error
 

@@ -6,7 +6,8 @@ between the two leaves the old target, and a start that finds the files set goes
 """
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pygit2.enums import CheckoutStrategy, FileStatus
 
 from checkpoints.workspace import repository
 from monitors.contract.errors import ChaperonError
-from monitors.contract.wording import counted
+from monitors.contract.wording import counted, size
 from supervisor.runtime.merging.git_merge import open_repository
 
 HELD = "refs/chaperon/merging/"
@@ -23,6 +24,13 @@ HELD = "refs/chaperon/merging/"
 
 KEPT = "refs/chaperon/merged/"
 """Refs that keep agents' own commits after these were written anew on the target."""
+
+ROOM_BYTES = 1024 * 1024
+"""Room that a disk must have beside the new files of a checkout, in bytes: its index is written anew, and what else
+writes there meanwhile."""
+
+BLOCK_BYTES = 4096
+"""The size to which file systems round a file's up, in bytes; most have 4 KiB."""
 
 _UNTOUCHED = frozenset({FileStatus.CURRENT, FileStatus.IGNORED, FileStatus.WT_NEW})
 
@@ -227,7 +235,7 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
         anyway: Whether the files that differ are known to be set already, or to be as they were.
 
     Raises:
-        TargetHeldError: A file is in the way; nothing was changed.
+        TargetHeldError: A file is in the way, or there is no room; nothing was changed.
     """
     opened = repository.open_worktree(path)
     if opened is None:
@@ -240,14 +248,80 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
             f"{path} was left alone: {filtered[0]} goes through a filter of git's (as Git LFS has), which chaperon runs none of.",
             way_out=f"git -C {path} merge --ff-only {new}",
         )
+    _refuse_without_room(path, after, paths)
+    added = {name: _content(after, name) for name in paths if name not in before.tree}
+    in_the_way = [name for name, content in added.items() if not _may_be_set(path / name, content)]
+    if in_the_way and not anyway:
+        raise TargetHeldError(
+            f"{path} was left alone: {in_the_way[0]} is in the way there, which git does not know.",
+            way_out=f"Move it away, and then: git -C {path} merge --ff-only {new}",
+        )
     try:
         if paths and anyway:
-            force = CheckoutStrategy.FORCE | CheckoutStrategy.DISABLE_PATHSPEC_MATCH
-            opened.checkout_tree(after, strategy=force, paths=paths)  # type: ignore[no-untyped-call]  # as below
+            _force(opened, after, paths)
         else:
+            _remove_begun(path, added)
             opened.checkout_tree(after, strategy=CheckoutStrategy.SAFE)  # type: ignore[no-untyped-call]  # untyped
-    except pygit2.GitError as error:
+    except (pygit2.GitError, OSError) as error:
         raise TargetHeldError(
-            f"{path} was left alone: a file there is in the way ({error}).",
-            way_out=f"Move it away, and then: git -C {path} merge --ff-only {new}",
+            f"{path} could not follow ({error}): {_put_back(opened, before, path, paths, added)}.",
+            way_out=f"Move away what is in the way, or make room, and then: git -C {path} merge --ff-only {new}",
         ) from error
+
+
+def _force(opened: pygit2.Repository, commit: pygit2.Commit, paths: list[str]) -> None:
+    """Set these files from a commit, whatever they are now."""
+    force = CheckoutStrategy.FORCE | CheckoutStrategy.DISABLE_PATHSPEC_MATCH
+    opened.checkout_tree(commit, strategy=force, paths=paths)  # type: ignore[no-untyped-call]  # pygit2 gives it no types
+
+
+def _refuse_without_room(path: Path, after: pygit2.Commit, paths: list[str]) -> None:
+    """Refuse to begin what a full disk would end in the middle."""
+    found = (after.tree[name] for name in paths if name in after.tree)
+    needed = ROOM_BYTES + sum(one.size + BLOCK_BYTES for one in found if isinstance(one, pygit2.Blob))
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise TargetHeldError(
+            f"{path} was left alone: its new files need {size(needed)}, and its disk has {size(free)} left.",
+            way_out="Make room, and ask again.",
+        )
+
+
+def _content(commit: pygit2.Commit, name: str) -> bytes:
+    """Return the content of a file of a commit; that of anything else is empty."""
+    if name not in commit.tree:
+        return b""
+    found = commit.tree[name]
+    return found.data if isinstance(found, pygit2.Blob) else b""
+
+
+def _remove_begun(path: Path, added: Mapping[str, bytes]) -> None:
+    """Remove new files that were begun and not completed."""
+    for name, content in added.items():
+        if os.path.lexists(path / name) and _may_be_set(path / name, content):
+            (path / name).unlink()
+
+
+def _may_be_set(file: Path, content: bytes) -> bool:
+    """Whether a new file is not there yet, or all that it holds is the beginning of what it will: no loss there."""
+    if not os.path.lexists(file):
+        return True
+    return not file.is_symlink() and file.is_file() and content.startswith(file.read_bytes())
+
+
+def _put_back(
+    opened: pygit2.Repository, before: pygit2.Commit, path: Path, paths: list[str], added: Mapping[str, bytes]
+) -> str:
+    """Put files back of which some were set; returns how that went."""
+    try:
+        _remove_begun(path, added)
+        if known := [name for name in paths if name in before.tree]:
+            _force(opened, before, known)
+        opened.index.read()
+        if left := [name for name in added if name in opened.index]:
+            for name in left:
+                opened.index.remove(name)
+            opened.index.write()
+    except (pygit2.GitError, OSError) as error:
+        return f"some files are not as they were ({error}), and git has each of them (git -C {path} checkout HEAD -- .)"
+    return "its files were left as they were"
