@@ -78,7 +78,6 @@ WITHOUT = {
     "supervisor/runtime/journal/errors.py": "exceptions; tests/supervisor/runtime/journal/test_journal.py meets each",
     "host/disk_errors.py": "sets; tests/supervisor/runtime/journal/test_journal.py and tests/supervisor/cli/test_main.py meet them",
     # Commands that are a process with signals, a terminal, or the real CLI.
-    "supervisor/standalone/watched_run.py": "tests/end_to_end/test_standalone.py runs the real CLI in it",
     "supervisor/cli/commands/work/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/commands/service/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
     "supervisor/cli/commands/policy/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",

@@ -80,8 +80,7 @@ def run_watched(wanted: WatchedRun) -> int:
     places = StatePaths(base / "state", sockets / "run")
     try:
         code = anyio.run(_watched, wanted, places)
-        run, journal = _read(places)
-        return _told(run, journal, wanted, code)
+        return _told(_read(places.journal), places.journal, wanted, code)
     finally:
         shutil.rmtree(base, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
@@ -128,17 +127,24 @@ async def _ended(board: Board, watchers: list[Callable[[AnyEvent], None]]) -> No
         await happened.wait()  # who waits goes on once the event is folded in
 
 
-def _read(places: StatePaths) -> tuple[RunFindings, bytes]:
+def _read(journal: Path) -> RunFindings:
     """Read the journal of the run that ended."""
-    run, cursor, lines = RunFindings(), Cursor(places.journal), bytearray()
+    run, cursor = RunFindings(), Cursor(journal)
     while taken := cursor.take():
         for line in taken:
-            lines += line.data
             run.take(orjson.loads(line.data))
-    return run, bytes(lines)
+    return run
 
 
-def _told(run: RunFindings, journal: bytes, wanted: WatchedRun, code: int) -> int:
+def copy_journal(journal: Path, to: Path) -> None:
+    """Copy the lines of a journal's files to one file, a part at a time: those of a long run need more than memory."""
+    cursor = Cursor(journal)
+    with to.open("wb") as file:
+        while taken := cursor.take():
+            file.writelines(line.data for line in taken)
+
+
+def _told(run: RunFindings, journal: Path, wanted: WatchedRun, code: int) -> int:
     """Write the reports, print the summary, and return the exit code."""
     failing = run.at_least(wanted.fail_on) if wanted.fail_on is not None else []
     refused = run.calls.total() - run.calls["allow"]
@@ -165,10 +171,10 @@ def _by(counts: Counter[str], *without: str) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items()) if name not in without)
 
 
-def _write(folder: Path, run: RunFindings, journal: bytes, fail_on: Severity | None) -> None:
+def _write(folder: Path, run: RunFindings, journal: Path, fail_on: Severity | None) -> None:
 
     try:
-        (folder / "journal.jsonl").write_bytes(journal)
+        copy_journal(journal, folder / "journal.jsonl")
         (folder / "chaperon.sarif").write_bytes(orjson.dumps(as_sarif(run), option=orjson.OPT_INDENT_2))
         (folder / "junit.xml").write_bytes(as_junit(run, fail_on))
     except OSError as error:
