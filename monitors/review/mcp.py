@@ -41,6 +41,9 @@ _SHARED = frozenset({
     "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset", "worker", "many", "index", "queue", "topic", "pg", "function", "lambda", "pipeline", "host",
 })  # fmt: skip
 """Things on other machines that others use as well, and that a call to delete takes from them."""
+_MONEY = frozenset({"refund", "payout", "charge", "withdraw", "purchase"})
+_LOOKS = frozenset({"list", "get", "read", "search", "find", "show", "describe", "retrieve", "count", "query", "fetch", "status", "draft", "preview"})  # fmt: skip
+"""Verbs of tools that only look."""
 _MOVES = frozenset({"move", "rename", "mv"})
 _WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download"})  # fmt: skip
 _RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal", "cmd", "command", "script", "spawn", "process", "repl", "interpreter", "call", "invoke", "start", "ssh", "code"})  # fmt: skip
@@ -85,6 +88,8 @@ def destroys_shared(tool: str) -> bool:
     verbs, _ = words_of(tool)
     if "reset" in verbs and {"pg", "db", "database", "project", "all"}.intersection(verbs):
         return True
+    if _MONEY.intersection(verbs) and not _LOOKS.intersection(verbs):
+        return True
     if not _DELETES.intersection(verbs):
         return bool({"all"}.intersection(verbs)) and bool({"refund", "cancel", "stop", "reset"}.intersection(verbs))
     return bool(_SHARED.intersection(verbs)) or bool(
@@ -110,10 +115,13 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     if not runs:
         return
     for name, value in given.items():
-        if str(name).lower() in _CODE_FIELDS and isinstance(value, str) and value.strip():
+        stated = str(name).lower() in _CODE_FIELDS or (isinstance(value, str) and _LOSES_ALL.search(value[:MAX_TEXT]))
+        if stated and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
 
 
+_LOSES_ALL = re.compile(r"\.(?:drop|dropDatabase|deleteMany|remove)\(\s?(?:\{\s?\})?\s?\)")
+"""Code for a store of documents that empties it, whatever its field is called."""
 _PAGE_SECRET = re.compile(r"document\.cookie|\b(?:local|session)Storage\b|indexedDB\b|navigator\.credentials")
 _PAGE_SENDS = re.compile(
     r"(?:fetch|sendBeacon|WebSocket|EventSource)\(\s*[\"'`](?:https?|wss?):|\.open\(\s*[\"'`]\w{3,6}[\"'`]\s*,\s*[\"'`]https?:|\.(?:src|href|action)\s*=\s*[\"'`]https?:|location\s*=\s*[\"'`]https?:"

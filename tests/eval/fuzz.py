@@ -250,8 +250,11 @@ def seen(text: str) -> bool:
     walk.script(text)
     return bool(walk.too_much) or any(
         one.name == "m"
-        or (bool(one.program) and not one.program.known)
-        or (one.name in (".", "source", "eval") and not all(word.known or word[:2] == "<(" for word in one.args))
+        or (bool(one.program) and not (one.program.known and (not one.program.glob or one.program[:1] == "[")))
+        or (
+            one.name in (".", "source", "eval")
+            and not all((word.known and not word.glob) or word[:2] == "<(" for word in one.args)
+        )
         or (
             one.name in (".", "source")
             and any(not given.known for word in one.args for by in word.source for given in by.args)

@@ -37,6 +37,11 @@ FOUND = [
     "((<<E\n)); M",
     "((M) | . <(echo ''M))",
     "BASH_ENV=<(M); wait $!",
+    "x['$(M)' ]=",
+    "x[ ]= M",
+    "f() { set M; $*; }\nf",
+    ". <(E\necho M)",
+    "echo ${x[$((1+$(M)))]}",
 ]
 """Scripts that earlier runs found, shortened."""
 

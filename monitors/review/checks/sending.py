@@ -18,6 +18,8 @@ _COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdta
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _RAW = frozenset({"nc", "ncat", "netcat", "socat"})
 _DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
+_CLIPBOARD = frozenset({"xclip", "xsel", "pbpaste", "wl-paste", "termux-clipboard-get"})
+"""Programs that print what a person copied last, which often is a password."""
 _WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
 """Programs that hand on a whole file."""
 _PICKS = frozenset({"grep", "egrep", "rg", "sed", "awk", "jq", "cut"})
@@ -43,6 +45,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     )
     if invocation.name in _COPIERS or searches:
         yield from _whole_stores(scene, invocation)
+    if invocation.name == "git" and "add" in invocation.args[:5] and has(invocation, "-f", "--force"):
+        for word in invocation.args:
+            yield project_secret(scene, invocation, word, levels.HARM)
     if invocation.name in _SERVERS:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
@@ -79,6 +84,8 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Iterator[Finding]:
     """Return the findings for a source whose output no other machine may get."""
     what = f"another machine: `{source.text()}`"
+    if source.name in _CLIPBOARD and source in invocation.input.source:
+        yield _sent(f"sends what a person copied to {what}", "Ask the person for what is needed.")
     if source.name in _DUMPS:
         yield _sent(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and _shows_secret(scene, source):

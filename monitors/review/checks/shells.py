@@ -68,17 +68,17 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         invocation.name in _INTERPRETERS
         and invocation.input.source
         and invocation.input.text is None
-        and not [word for word in invocation.args if word not in ("-", "-u")]
+        and _reads_code(invocation)
     ):
         yield _unread(invocation, list(invocation.input.source))
     elif invocation.name in _INTERPRETERS and invocation.args:
         yield _fetched_code(invocation)
     elif invocation.name in _SESSIONS:
         yield _session(invocation)
-    elif invocation.program.glob and invocation.program[:1] == "/":
+    elif invocation.program.glob and invocation.program not in ("[", "[["):
         yield Finding(
             "shell.unknown-program",
-            levels.HARM,
+            levels.HARM if invocation.program[:1] == "/" else levels.MODERATE,
             f"runs whatever program fits {invocation.program}",
             "Write the program's name out.",
             effect=effect("process", f"runs {invocation.program}"),
@@ -90,6 +90,16 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     elif _TYPED_SHELL.match(invocation.program):
         yield _interactive(invocation)
     yield _handed(scene, invocation)
+
+
+def _reads_code(invocation: Invocation) -> bool:
+    """Whether an interpreter takes its code from its input: by `-`, whatever follows, or because no other is named."""
+    for word in invocation.args:
+        if word in ("-", "/dev/stdin", "/dev/fd/0"):
+            return True
+        if word[:1] != "-" or word in _CODE or word[:2] in ("-c", "-e", "-m"):
+            return False
+    return True
 
 
 def _used(invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:

@@ -66,6 +66,13 @@ _VARIABLE_SENT = re.compile(
 _HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
 
 
+_DECODED_RUN = re.compile(
+    r"\b(?:exec|execSync|spawn|spawnSync|system|popen|passthru|shell_exec|execFileSync)\s?\(\s?(?:Buffer\.from|atob|base64_decode|Base64\.\w{1,20}|decode_base64|unpack|gzinflate)"
+)
+"""A command that is decoded as it is run."""
+_TCL_DELETE = re.compile(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})")
+"""Paths that Tcl needs no quotes for."""
+
 _BLANKS = re.compile(r"\s{3,}")
 """Blanks in a row: each of them would be tried as the beginning of what several patterns seek behind a call."""
 
@@ -92,6 +99,7 @@ def uses_of(code: str) -> Uses:
         found.deletes.append(_literal(match) + recursive)
     for match in _WRITE.finditer(code):
         _written(match, found)
+    found.deletes.extend(f"{match[2]}/" for match in _TCL_DELETE.finditer(code))
     found.reads = [match[1] for match in _PATH.finditer(code)][:200]
     if not found.deletes and _DELETES_SOMEHOW.search(code):
         found.deletes = [path + recursive for path in found.reads]
@@ -102,7 +110,9 @@ def uses_of(code: str) -> Uses:
         sent = (next(filter(None, match.groups())) for match in _VARIABLE_SENT.finditer(code))
         found.secret = next(filter(names_secret, sent), "")
     fetched = found.connects and _RUNS_ANSWER.search(code)
-    found.hidden = "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) else ""
+    found.hidden = (
+        "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) else ""
+    )
     return found
 
 
@@ -111,6 +121,7 @@ _KILLS_PARENT = re.compile(
 )
 _RUNS_ANSWER = re.compile(
     r"\.then\(\s*(?:eval|Function|new Function)\b|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
+    r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)"
 )
 """Code that runs what another machine answers."""
 

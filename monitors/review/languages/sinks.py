@@ -103,8 +103,9 @@ def called(
     elif (name in _RUNS and owner in _RUN_OWNERS and path != "asyncio.run") or (name == "system" and first):
         _run(found, name, values, named_)
     elif name in _EXECS:
-        found.runs = True
-        found.scripts.append(_quoted([text for text in texts[:1] if text]))
+        _run(found, "create_subprocess_exec", _handed_over(name, values), {})
+    elif name == "run_path" and found.connects:
+        found.hidden = found.hidden or "runs a file that it may have fetched"
     elif name in _DELETES and (name not in _ALSO_LISTS or owner in ("os", "shutil", "")):
         _deleted(found, name, receiver if owner == "?" and first is None else (values[0] if values else None), quiet)
     elif isinstance(receiver, OpenFile) and name in ("write", "writelines"):
@@ -120,6 +121,14 @@ def called(
         found.scripts.append(f"psql -c {shlex.quote(first)}")
     _sdk(found, name, path)
     _network(found, owner, name, values, named_, path)
+
+
+def _handed_over(name: str, values: Sequence[Value]) -> Sequence[Value]:
+    """The words of a program that takes the place of this one: its path, and its arguments but for its own name."""
+    if name.startswith("execl"):
+        return [*values[:1], *(values[2:-1] if name in ("execle", "execlpe") else values[2:])]
+    words = values[1] if len(values) > 1 else None
+    return [*values[:1], *(words[1:] if isinstance(words, tuple) else ())]
 
 
 def _noted(paths: list[str], path: str) -> None:

@@ -258,7 +258,8 @@ def _executes_rm(invocation: Invocation) -> bool:
 def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`find -delete`: what it selects, or the whole of where it looks."""
     chosen = selects(invocation)
-    if "-delete" not in invocation.args and (chosen or not _executes_rm(invocation)):
+    aged = chosen and not any(word in _NAMING for word in invocation.args)
+    if "-delete" not in invocation.args and ((chosen and not aged) or not _executes_rm(invocation)):
         return
     for root in roots(invocation):
         if not chosen and scene.places.workspace and scene.path(root, invocation) == scene.places.workspace:
@@ -269,7 +270,12 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             continue
         below = arg(root.rstrip("/") + "/{}", known=root.known)
         found = deletes(scene, invocation, below, recursive=False, forced=False)
-        yield replace(found, risk=max(found.risk, levels.HARM)) if found and below == "/{}" else found
+        graver = found is not None and (below == "/{}" or (aged and found.rule == "files.delete-top"))
+        yield replace(found, risk=max(found.risk, levels.HARM)) if found and graver else found
+
+
+_NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-empty", "-inum", "-samefile"})  # fmt: skip
+"""Tests of `find` that mean certain files; the others, such as age and size, take whatever there is of a home."""
 
 
 MODELS: dict[str, Model] = {

@@ -167,6 +167,17 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
             effect=effect("guard", f"touches {word}"),
             stop=True,
         )
+    if place is Place.HOME and invocation.name in ("chown", "chgrp") and has(invocation, "-R", "--recursive"):
+        owner = invocation.args[next((at for at, one in enumerate(invocation.args) if one[:1] != "-"), 0)]
+        if owner.known and owner.partition(":")[0].strip(".") != scene.places.home.rpartition("/")[2]:
+            return Finding(
+                "permissions.take-away",
+                levels.HARM,
+                f"gives {word} and all below it to {owner}",
+                "Let a person do it.",
+                effect=effect("file_permission", f"changes the owner of {word}", target=word),
+                elevated=invocation.elevated,
+            )
     modes = [mode for mode in invocation.args if _MINUS.fullmatch(mode) or re.fullmatch(r"[ugoa]+-[rwx]+|0?000", mode)]
     takes_away = invocation.name == "chmod" and bool(modes)
     if takes_away and (place is Place.STARTUP or _VITAL.match(path)):

@@ -196,7 +196,7 @@ def _element(value: Value, index: str) -> Value | None:
     index = index.rstrip("]")
     if index in ("@", "*"):
         return value
-    number = int(index) if index.lstrip("-").isdigit() and len(index) < 6 else len(value)
+    number = int(index) if re.fullmatch(r"-?[0-9]{1,5}", index) else len(value)
     return [value[number]] if -len(value) <= number < len(value) else None
 
 

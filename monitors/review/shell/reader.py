@@ -27,7 +27,7 @@ command."""
 _BLANKS = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _EMPTY = re.compile(r"\n[ \t\r\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(?:[^\[\]\s]|\[[^\[\]\s]*\])*\])?(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?(\+?)=")
 _REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)")
 _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})

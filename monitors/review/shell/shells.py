@@ -1,6 +1,7 @@
 """How a shell is used: for a script in its arguments, in a file, on its input, or for a person to type at."""
 
 import re
+from collections.abc import Sequence
 
 from monitors.review.shell.invocation import Arg, Invocation
 
@@ -91,3 +92,13 @@ def _from_input(use: ShellUse, invocation: Invocation) -> None:
         use.file = next((redirect.target for redirect in invocation.redirects if redirect.reads), None)
     else:
         use.interactive = True
+
+
+def positional(args: Sequence[Arg]) -> list[Arg] | None:
+    """Return the positional parameters that `set` is given, or None if it sets options alone."""
+    at = 0
+    while at < len(args) and args[at][:1] in ("-", "+") and args[at] not in ("-", "--"):
+        at += 2 if args[at][1:2] == "o" else 1
+    if at < len(args) and args[at] in ("-", "--"):
+        return list(args[at + 1 :])
+    return list(args[at:]) or None

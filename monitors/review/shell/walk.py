@@ -16,7 +16,7 @@ from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, R
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.overlay import Overlay
 from monitors.review.shell.reader import read
-from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
+from monitors.review.shell.shells import SHELLS, ShellUse, positional, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
 
 MAX_INVOCATIONS = 300
@@ -483,12 +483,15 @@ class Walk:
         return self.overlay.text(self._path(word)) if word.known else self._fed_text(word)
 
     def _fed_text(self, word: Arg) -> str | None:
-        """Return what one command prints into `<(…)`; None if it is not known, or if more than one prints."""
+        """Return the known part of what commands print into `<(…)`; None if nothing of it is known."""
         if word[:2] != "<(" or not word.source:
             return None
         last = word.source[0]
         behind = {last, *last.input.source, *(one for given in last.args for one in given.source)}
-        return printed(last, self._made_text) if behind.issuperset(word.source) else None
+        if behind.issuperset(word.source):
+            return printed(last, self._made_text)
+        texts = [printed(one, self._made_text) for one in word.source[:MAX_SCRIPTS]]
+        return "\n".join(text for text in texts if text) or None
 
     def made_by(self, word: Arg) -> tuple[Invocation, ...]:
         """Return the commands whose output is in the file that a word names."""
@@ -601,10 +604,11 @@ class Walk:
         elif invocation.name == "unset":
             for word in invocation.args:
                 self._variables.pop(word, None)
-        elif invocation.name == "set" and "--" in invocation.args:
-            words = invocation.args[invocation.args.index(arg("--")) + 1 :]
-            self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
-            self._variables["@"] = self._variables["*"] = words
+        elif invocation.name == "set":
+            words = positional(invocation.args)
+            if words is not None:
+                self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
+                self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
             self._read_into(invocation)
         elif invocation.name in ("mapfile", "readarray"):

@@ -5,6 +5,7 @@ Work is counted here for both: past a cap, reading stops.
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import islice
 from typing import Self
 
@@ -319,7 +320,7 @@ class Words(ABC):
         """The commands of the substitutions in a subscript; None if there are none."""
         if "$(" not in text and "`" not in text:
             return None
-        return [node for part in self.expansions(text) for node in part.script or ()]
+        return commands_within(self.expansions(text))
 
     def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None if it is a subshell in a subshell."""
@@ -384,3 +385,14 @@ _PARTS = {
     "`": Words.backtick_word,
     "\\": Words.backslash,
 }
+
+
+def commands_within(parts: Sequence[Part]) -> list[Node]:
+    """Return the commands of all substitutions among the parts, those within arithmetic and defaults too."""
+    found: list[Node] = []
+    left = list(reversed(parts))
+    while left:
+        part = left.pop()
+        found += part.script or ()
+        left.extend(reversed((part.default and part.default.parts) or []))
+    return found

@@ -1,0 +1,123 @@
+"""Other tools' reviews of the same commands, in one run with ours.
+
+    python -m tests.eval.peer_reviews CORPORA --peer 'nah=python -m nah.hook'
+
+A peer is a hook of Claude CLI for `PreToolUse`: it is given a call on its input and answers with a decision. Each
+command gets a process of its own, in an empty workspace below an empty home; `deny` and `ask` both count as stopped.
+Ours is asked in the standard profile with the same workspace.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from monitors.contract.actions import Action, ReviewContext
+from monitors.review import ReviewSettings, make_reviewer
+from tests.eval.corpus import labelled
+from tests.eval.in_workspace import HOME, calls
+from tests.eval.labels import STOPPED
+
+SECONDS = 30.0
+"""The longest that a peer may take for one answer; later it counts as one that lets the call pass, as the CLI does."""
+OWN = ("fifth round", "sixth round")
+"""Groups of our own calls that were written before a look at the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A command of a set, and whether it is to be stopped."""
+
+    group: str
+    command: str
+    stop: bool
+
+
+def rows(corpora: Path, every: int) -> list[Row]:
+    """Return each so many-th collected command, and all of our own of the rounds at first sight."""
+    collected = [Row("collected", row.command, row.deny) for row in labelled(corpora)[::every]]
+    own = [
+        Row(call.group, str(call.input["command"]), call.stop)
+        for call in calls()
+        if call.group in OWN and call.tool == "Bash"
+    ]
+    return [*collected, *own]
+
+
+def asked(words: Sequence[str], command: str, home: Path) -> str:
+    """Return a peer's decision; `allow` where it gives none."""
+    workspace = str(home / "app")
+    call = {
+        "session_id": "eval",
+        "cwd": workspace,
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command.replace(HOME, str(home))},
+    }
+    try:
+        done = subprocess.run(
+            words, input=json.dumps(call).encode(), capture_output=True, timeout=SECONDS, cwd=workspace, check=False,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home)},
+        )  # fmt: skip
+        answer = json.loads(done.stdout) if done.stdout.strip() else {}
+    except (subprocess.TimeoutExpired, ValueError):
+        return "allow"
+    if done.returncode == 2:
+        return "deny"
+    return str(answer.get("hookSpecificOutput", {}).get("permissionDecision", answer.get("decision", "allow")))
+
+
+def compared(each: Sequence[Row], peers: Mapping[str, Sequence[str]]) -> dict[str, Counter[tuple[str, bool]]]:
+    """Return how many commands of each group and label ours and each peer stopped."""
+    found: dict[str, Counter[tuple[str, bool]]] = {"ours": Counter()}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        home = Path(folder)
+        (home / "app").mkdir()
+        reviewer, context = make_reviewer(ReviewSettings()), ReviewContext(home=str(home))
+        for row in each:
+            text = row.command.replace(HOME, str(home))
+            made = reviewer.review(Action("Bash", {"command": text}, f"{home}/app", f"{home}/app"), context)
+            found["ours"][row.group, row.stop] += made.decision in STOPPED
+        for name, words in peers.items():
+            answers = pool.map(lambda row, words=words: asked(words, row.command, home), each)
+            found[name] = Counter()
+            for row, answer in zip(each, answers, strict=True):
+                found[name][row.group, row.stop] += answer in ("deny", "ask", "block")
+    return found
+
+
+def report(each: Iterable[Row], found: Mapping[str, Counter[tuple[str, bool]]]) -> str:
+    """Return a table in Markdown: of each group and label, the share that each stopped."""
+    totals = Counter((row.group, row.stop) for row in each)
+    lines = [f"| set | {' | '.join(found)} |", "| --- |" + " --- |" * len(found)]
+    for (group, stop), total in totals.items():
+        what = "dangerous" if stop else "harmless"
+        cells = " | ".join(f"{stopped[group, stop] / total:.1%}" for stopped in found.values())
+        lines.append(f"| {group}: {total} {what} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.eval.peer_reviews")
+    parser.add_argument("directory", type=Path, help="holds labelled.jsonl")
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME=COMMAND", help="may be given several times"
+    )
+    parser.add_argument("--every", type=int, default=1, help="take each so many-th collected command")
+    wanted = parser.parse_args()
+    named = (one.partition("=") for one in wanted.peer)
+    each = rows(wanted.directory, wanted.every)
+    sys.stdout.write(report(each, compared(each, {name: shlex.split(command) for name, _, command in named})))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
