@@ -43,6 +43,7 @@ PAGES = {
     "discoveries": ("/discoveries", "noted"),
     "incidents": ("/incidents", "emergency_stop"),
     "policy": ("/policy?command=git+push+--force", "git.push-force"),
+    "trials": ("/trials", "Rehearse a scenario"),
     "report": ("/report", "Rules that fired"),
 }
 """Pages by the name of their picture: the address, and a text that it has."""
