@@ -16,6 +16,7 @@ from supervisor.protocol.kinds.daemon import (
     DaemonStarted,
     DaemonStopped,
     FaultSeen,
+    HostReached,
     PolicyChanged,
     RecordDamaged,
     RecordForgotten,
@@ -150,6 +151,7 @@ __all__ = [
     "FaultSeen",
     "FrameRejected",
     "GroundsShaken",
+    "HostReached",
     "IncidentOpened",
     "InputAccepted",
     "InterventionChosen",
@@ -209,6 +211,7 @@ AnyEvent = (
     DaemonStarted
     | PolicyChanged
     | RecordDamaged
+    | HostReached
     | AgentForgotten
     | RecordForgotten
     | DaemonStopped

@@ -20,6 +20,7 @@ from supervisor.config.paths import StatePaths
 from supervisor.config.sections.embedded import settings_from
 from supervisor.core.board import Board
 from supervisor.core.settings import DiscoverySettings
+from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.runtime.assembly.settings import (
     channels,
@@ -40,7 +41,7 @@ from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import Refused
+from supervisor.runtime.gateway.messages import Reached, Refused
 from supervisor.runtime.journal.signing import Signing
 from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
@@ -181,6 +182,11 @@ def host_refused(daemon: Daemon, refused: Refused) -> None:
     """Report a request that the gateway refused."""
     what = f"Agent {refused.agent} asked the gateway for {refused.what!r} and was refused: {refused.why}"
     daemon.fault(refused.agent, "request_refused", what, Severity.LOW)
+
+
+def host_reached(daemon: Daemon, reached: Reached) -> None:
+    """Journal that an agent was connected to a host."""
+    daemon.happened(events.HostReached(**daemon.stamp(reached.agent), host=reached.host, times=reached.times))
 
 
 def make_gateway(setup: Setup, board: Board) -> GatewayClient | None:

@@ -55,6 +55,7 @@ from supervisor.runtime.long_work import LongWork
 from supervisor.runtime.parts import Setup as Setup
 from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.parts import (
+    host_reached,
     host_refused,
     make_daemon,
     make_dispatcher,
@@ -142,7 +143,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs, protector)
             if gateway is not None:
-                tasks.start_soon(gateway.run, partial(host_refused, daemon), name="gateway")
+                tasks.start_soon(
+                    gateway.run, partial(host_refused, daemon), partial(host_reached, daemon), name="gateway"
+                )
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = make_dispatcher(daemon, setup)
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
@@ -153,7 +156,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 await Forgetting(daemon, kept_state, setup.places, setup.disk).resume()
             tell_of_programs(daemon.fault, distrusted, programs.trusted_digest, board.trusts.latest(""))
             house = House(setup.config.socket.mode, launcher.groups)
-            source, take = setup.source or ConfigSource({}), partial(take_policy, daemon, dispatcher)
+            source, take = setup.source or ConfigSource({}), partial(take_policy, daemon, dispatcher, gateway, setup)
 
             def make_kept(config: Config) -> Policy:
                 made = make_policy(programs.running(config))

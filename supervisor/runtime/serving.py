@@ -18,11 +18,13 @@ from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     day_limits,
     detector_settings,
+    gateway_settings,
     pattern_names,
     task_settings,
 )
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.descriptors import allowed
+from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.log import log
 from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.recovery import Recovering
@@ -93,8 +95,12 @@ async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[...
     await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
 
 
-def take_policy(daemon: Daemon, dispatcher: Dispatcher, policy: Policy) -> None:
-    """Let a new policy count, for agents and for stored tasks."""
+def take_policy(
+    daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient | None, setup: Setup, policy: Policy
+) -> None:
+    """Let a new policy count, for agents, for stored tasks, and for the hosts that agents reach."""
+    if gateway is not None:
+        gateway.renew(partial(gateway_settings, policy.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
     daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
 

@@ -1,5 +1,6 @@
 """A hostile program and ordinary work of the real CLI, in each sandbox that this machine gives."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from supervisor.rehearsal.script import Say
 from supervisor.runtime.sandbox.entry import abi
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import until
+from tests.stages.gateway import ANSWER, NotingModel
 from tests.stages.live import bash
 from tests.stages.walled import KEY, PYTHON, base_outside_of_tmp, needs, over, walled
 from tests.support import names_in
@@ -164,6 +166,29 @@ async def test_in_the_profile_closed_only_the_model_is_reached_and_no_file_has_t
         written = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
         assert len(written) > 10
         assert not [path for path in written if f'"{KEY}"'.encode() in path.read_bytes()]
+
+
+@needs("bubblewrap")
+async def test_in_closed_tools_reach_named_hosts_by_the_gateway_and_no_other_and_both_are_noted(tmp_path: Path) -> None:
+    async with NotingModel().listening() as server:
+        named = f"127.0.0.1:{server.port}"
+        policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": "closed", "hosts": [named]}}
+        # Addresses of the loopback are asked without the proxy, so it is named.
+        asks = "curl --silent --show-error --noproxy '' --proxytunnel" if shutil.which("curl") else ""
+        named_one, other = (
+            bash(f"{asks} http://{named}/a > got; true"),
+            bash(f"{asks} http://other.example/ 2> no; true"),
+        )
+        async with walled(tmp_path, policy, named_one, other, Say("done")) as (stage, _):
+            await stage.submit("work")
+            assert await over(stage) is AgentState.DONE
+            assert (stage.repo / "got").read_bytes() == ANSWER
+            assert "403" in (stage.repo / "no").read_text()
+            reached = await stage.event(events.HostReached)
+            assert (reached.agent, reached.host, reached.times) == ("a1", named, 1)
+            refused = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == "request_refused")
+            assert "other.example:80" in refused.incident.summary
+            assert "sandbox.hosts" in refused.incident.summary
 
 
 async def test_without_a_sandbox_a_credential_that_is_named_is_held_by_the_gateway_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import httpx
 import psutil
 
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings, Refused
+from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings, Reached, Refused
 from tests.stages.daemon import until
 
 ANSWER = b'data: {"usage":{"input_tokens":20,"cache_read_input_tokens":3,"output_tokens":1}}\n\ndata: {"usage":{"output_tokens":7}}\n\n'
@@ -59,6 +59,7 @@ class GatewayStage:
     live: list[str]
     refused: list[Refused]
     settings: dict[str, object]
+    reached: list[Reached] = field(default_factory=list)
 
     def process(self) -> psutil.Process | None:
         found = [each for each in psutil.process_iter() if str(self.folder) in " ".join(_words(each))]
@@ -98,7 +99,7 @@ async def gateway(tmp_path: Path, **more: object) -> AsyncIterator[GatewayStage]
         client = GatewayClient(settings, tmp_path / "gateway", os.environ, lambda: live)
         stage = GatewayStage(client, upstream, tmp_path / "gateway", live, refused, given)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.run, refused.append)
+            tasks.start_soon(client.run, refused.append, stage.reached.append)
             await client.open("a1")
             try:
                 yield stage

@@ -1,8 +1,9 @@
 """The section of what a sandboxed agent can reach; which sandbox holds it is said by `agent.sandbox`."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from monitors.contract.bounds import Count
 from supervisor.config.sections.base import AbsolutePath, Section
@@ -16,6 +17,21 @@ SandboxProfile = Literal["open", "project", "closed", "container"]
 Paths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 
 
+_HOST = re.compile(
+    r"(?:(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
+)
+
+
+def _host(text: str) -> str:
+    found = _HOST.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 443) < 65_536:
+        raise ValueError(f"{text!r} is no host: write NAME, NAME:PORT or *.NAME, and an IPv6 address as [ADDRESS]")
+    return text
+
+
+Host = Annotated[str, AfterValidator(_host)]
+
+
 class SandboxSection(Section):
     """The reach of a sandboxed agent; which sandbox holds it is said by `agent.sandbox`."""
 
@@ -27,6 +43,11 @@ class SandboxSection(Section):
     """Further paths that agents may read in `project` and `closed`. Example: `~/.npmrc`."""
     write: Paths = ()
     """Further paths that they may write. Examples: `~/.cache`, the socket of docker, that of an ssh agent."""
+    hosts: Annotated[tuple[Host, ...], Field(strict=False)] = ()
+    """Hosts that agents reach in `closed` beside the model, as `NAME` or `NAME:PORT` (443 if none is said), with `*.`
+    before it for all below. Their tools find a proxy in HTTP_PROXY and HTTPS_PROXY, which leads to the gateway. It
+    looks names up, opens no private address that is not named itself, and notes each host. A change counts for agents
+    that run. Examples: `pypi.org`, `*.pythonhosted.org`, `registry.npmjs.org`."""
     commands_apart: bool = True
     """Whether each command of an agent's shell is closed off from the agent's CLI and from its other commands, if the
     kernel can (Linux 6.12): it can neither signal nor trace them, and so not answer the gate in the CLI's place. A

@@ -90,6 +90,17 @@ class FaultSeen(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostReached(Event):
+    """The gateway connected an agent to a host that `sandbox.hosts` names."""
+
+    host: str
+    """With its port."""
+    times: int
+    """How often, since the gateway told of it before."""
+    kind: Literal["host_reached"] = "host_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentForgotten(Event):
     """A person had all of an ended agent forgotten. Which one is not said, and `agent` is empty."""
 

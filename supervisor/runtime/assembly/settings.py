@@ -153,6 +153,7 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
         upstream=environment.get("ANTHROPIC_BASE_URL") or MODEL_URL,
         credential=source_of(config.agent.credential, environment, environ.get("CREDENTIALS_DIRECTORY", "")),
         headers=custom_headers(environment),
+        hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
         ends_with_daemon=last,
     )
 

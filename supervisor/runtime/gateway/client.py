@@ -23,6 +23,7 @@ from supervisor.runtime.gateway.messages import (
     GatewaySettings,
     ModelUse,
     Opened,
+    Reached,
     Refused,
     line,
     settings_line,
@@ -81,6 +82,7 @@ class GatewayClient:
         self._stream: anyio.abc.SocketStream | None = None
         self._lines: BufferedByteReceiveStream | None = None
         self._asking = anyio.Lock()
+        self._renewed = False
         self.spent: dict[str, ModelUse] = {}
         """Use of the model by each agent that has a socket, as the gateway saw it."""
 
@@ -108,11 +110,18 @@ class GatewayClient:
             self._opened[agent] = opened
         return folder
 
-    async def run(self, refused: Callable[[Refused], object]) -> None:
+    def renew(self, settings: Callable[[], GatewaySettings]) -> None:
+        """Have other settings count, for agents that run too, from the next look on."""
+        self._settings, self._renewed = settings, True
+
+    async def run(
+        self, refused: Callable[[Refused], object], reached: Callable[[Reached], object] = lambda _: None
+    ) -> None:
         """Keep the process there for the agents that live, until cancelled.
 
         Args:
             refused: Takes in each refusal.
+            reached: Takes in each host that an agent was connected to.
         """
         try:
             for agent in self._live():
@@ -122,22 +131,27 @@ class GatewayClient:
             while True:
                 await anyio.sleep(LOOK_SECONDS)
                 try:
-                    await self._look(refused)
+                    await self._look(refused, reached)
                 except ChaperonError as error:
                     log.error("the gateway: %s", error)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
 
-    async def _look(self, refused: Callable[[Refused], object]) -> None:
+    async def _look(self, refused: Callable[[Refused], object], reached: Callable[[Reached], object]) -> None:
         if not self._opened:
             return
         async with self._asking:
             await self._reach()
+            if self._renewed:
+                await self._ask(settings_line(await anyio.to_thread.run_sync(self._settings)))
+                self._renewed = False
             seen = await self._ask(line("look"))
             self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
             for each in seen["refused"]:
                 refused(Refused(**each))
+            for each in seen.get("reached", ()):  # a gateway of before knows of none
+                reached(Reached(**each))
             await self._close_ended()
 
     async def _close_ended(self) -> None:

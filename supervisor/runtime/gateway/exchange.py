@@ -7,6 +7,7 @@ length is said in two ways is refused.
 import json
 import re
 import ssl
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,8 @@ class AgentSite:
     most_tokens: int | None = None
     spent: ModelUse = field(default_factory=ModelUse)
     refused: list[Refused] = field(default_factory=list)
+    reached: Counter[str] = field(default_factory=Counter)
+    """Hosts that the agent was connected to, with their ports, and how often since that was told."""
 
     def refuse(self, what: str, why: str) -> None:
         """Note a refusal for the daemon."""
@@ -206,6 +209,7 @@ class Exchange:
 
     async def _reach(self, host: str, port: int) -> ByteStream:
         addresses = await self._site.hosts.addresses(host, port)
+        self._site.reached[f"{host.lower().rstrip('.')}:{port}"] += 1
         with anyio.fail_after(CONNECT_SECONDS):
             return await anyio.connect_tcp(addresses[0], port)
 

@@ -65,9 +65,7 @@ class Hosts:
         except OSError as error:
             raise HostError(f"{host} has no address: {error.strerror or error}.") from error
         literal = _address(host)
-        usable = [
-            each for _, _, _, _, (each, *_) in found if literal is not None or ipaddress.ip_address(each).is_global
-        ]
+        usable = [each for _, _, _, _, (each, *_) in found if literal is not None or _is_public(str(each))]
         if not usable:
             raise HostError(
                 f"{host} leads to addresses of this machine or network, which a name does not open. A person can name "
@@ -90,6 +88,21 @@ def parsed(text: str) -> AllowedHost:
     if not bare or "*" in bare or "/" in bare or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ValueError(f"{text!r} is no host: write NAME, NAME:PORT or *.NAME")
     return AllowedHost(bare, int(port), below)
+
+
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""Addresses that stand for one of IPv4 in their last 32 bits (RFC 6052)."""
+
+
+def _is_public(text: str) -> bool:
+    """Whether an address is public, and stands for no private one."""
+    address = ipaddress.ip_address(text)
+    meant: list[ipaddress.IPv4Address | ipaddress.IPv6Address | None] = [address]
+    if isinstance(address, ipaddress.IPv6Address):
+        meant += [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        if address in NAT64:
+            meant.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return all(each.is_global and not each.is_multicast for each in meant if each is not None)
 
 
 def _address(host: str) -> object | None:

@@ -65,6 +65,17 @@ class Refused:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A host that an agent was connected to."""
+
+    agent: str
+    host: str
+    """With its port."""
+    times: int
+    """How often, since that was told before."""
+
+
 @dataclass(slots=True)
 class ModelUse:
     """Use of the model by one agent, its tools included."""

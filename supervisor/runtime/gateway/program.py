@@ -22,7 +22,15 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.credential import Credential
 from supervisor.runtime.gateway.exchange import AgentSite, Exchange
 from supervisor.runtime.gateway.hosts import Hosts
-from supervisor.runtime.gateway.messages import LONGEST_LINE, SOCKET, GatewaySettings, Opened, line, settings_of
+from supervisor.runtime.gateway.messages import (
+    LONGEST_LINE,
+    SOCKET,
+    GatewaySettings,
+    Opened,
+    Reached,
+    line,
+    settings_of,
+)
 from supervisor.runtime.shim.credentials import peer_of
 
 CONTROL = "control"
@@ -156,12 +164,19 @@ class Gateway:
             scope.cancel()
 
     def _look(self) -> bytes:
-        """Return the use of the model by all agents, and refusals that no daemon has been told."""
+        """Return the use of the model by all agents, with refusals and hosts that no daemon has been told of."""
         spent = {agent: asdict(site.spent) for agent, site in self._sites.items()}
         refused = [asdict(each) for site in self._sites.values() for each in site.refused]
         for site in self._sites.values():
             site.refused.clear()
-        return line("seen", {"spent": spent, "refused": refused})
+        reached = [
+            asdict(Reached(agent, host, times))
+            for agent, site in self._sites.items()
+            for host, times in site.reached.items()
+        ]
+        for site in self._sites.values():
+            site.reached.clear()
+        return line("seen", {"spent": spent, "refused": refused, "reached": reached})
 
     # ── agents ──
 

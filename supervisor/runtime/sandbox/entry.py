@@ -4,7 +4,8 @@
 
 PLAN is one JSON object, made by `supervisor.runtime.sandbox.landlock`: `filter`, a program for seccomp in hexadecimal;
 `read` and `write`, the paths that may be read, and read and written, with `files` for whether such rules hold at all;
-`scoped`, whether processes outside can be signalled or traced no more. What cannot be done runs nothing.
+`scoped`, whether processes outside can be signalled or traced no more; `proxy`, the gateway's socket. What cannot be
+done runs nothing.
 
 Standard library only, and this file alone: inside the sandbox there is nothing else of chaperon.
 """
@@ -42,6 +43,11 @@ PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 
 CAPABILITIES = 64
 """Numbers that a capability can have; Linux 6.18 has 41."""
+
+PROXY_PORT = 3128
+"""Port of the proxy inside, on a loopback that is the agent's own."""
+
+PIECE_BYTES = 65_536
 
 NOT_STARTED = 126
 """The exit code of shells for a program that is there and could not be started."""
@@ -121,6 +127,50 @@ def _seccomp(encoded: str) -> None:
     _call(_LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, about, 0, 0))
 
 
+def begin_proxy(gateway: str) -> None:
+    """Start a process that leads connections to a port of the loopback to the gateway's socket.
+
+    It is closed in as this one is, and ends with the sandbox.
+    """
+    import socket
+    import threading
+
+    listening = socket.create_server(("127.0.0.1", PROXY_PORT))
+    if os.fork():
+        listening.close()
+        return
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):  # the CLI's pipes end with the CLI
+        os.dup2(nothing, number)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        try:
+            while data := source.recv(PIECE_BYTES):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            for each in (source, target):
+                each.close()
+
+    def lead(inside: socket.socket) -> None:
+        outside = socket.socket(socket.AF_UNIX)
+        with inside, outside:
+            try:
+                outside.connect(gateway)
+            except OSError:
+                return
+            back = threading.Thread(target=pump, args=(outside, inside), daemon=True)
+            back.start()
+            pump(inside, outside)
+            back.join()
+
+    while True:
+        connection, _ = listening.accept()
+        threading.Thread(target=lead, args=(connection,), daemon=True).start()
+
+
 def _call(answer: int) -> int:
     if answer < 0:
         number = ctypes.get_errno()
@@ -135,6 +185,8 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, signal.SIG_DFL)
     try:
         restrict(plan)
+        if plan.get("proxy"):
+            begin_proxy(plan["proxy"])
         os.execvp(program[0], program)  # noqa: S606 - no shell is meant
     except OSError as error:
         why = error.strerror or errno.errorcode.get(error.errno or 0, "")

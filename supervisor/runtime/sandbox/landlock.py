@@ -26,12 +26,16 @@ class EntryPlan:
     read: tuple[str, ...] = field(default=())
     write: tuple[str, ...] = field(default=())
     """Paths that may be read too."""
+    proxy: str = ""
+    """The socket of the gateway, to which a proxy inside leads; empty for no proxy."""
     scoped: bool = False
     """Whether it can signal and trace no process outside, and reaches no abstract socket there."""
 
     def as_json(self) -> str:
         """Return the plan as `entry` reads it."""
         plan: dict[str, Any] = {"filter": self.system_calls.hex(), "scoped": self.scoped, "files": self.files}
+        if self.proxy:
+            plan["proxy"] = self.proxy
         if self.files:
             plan |= {"read": self.read, "write": self.write}
         return json.dumps(plan, separators=(",", ":"))

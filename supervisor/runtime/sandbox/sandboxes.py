@@ -24,6 +24,12 @@ is reached by it too."""
 SHELL_PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
 """Variable of the CLI: a program that gets each command of the shell as its one argument (seen with 2.1.329)."""
 
+PROXIED = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), f"http://127.0.0.1:{entry.PROXY_PORT}"),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
+}
+"""Variables by which tools find the proxy inside; curl heeds the small one of HTTP_PROXY alone."""
+
 WHOLE_MACHINE = frozenset({"open", "container"})
 """Profiles that show the whole machine but chaperon's own."""
 
@@ -171,13 +177,18 @@ class Sandboxes:
         walls = Walls(
             tuple(mounts), str(site.workspace), self._section.profile == "closed", self._section.memory_mb * 2**20
         )
+        closed = self._section.profile == "closed" and site.gateway is not None
         plan = landlock.EntryPlan(
-            seccomp.program(platform.machine()), scoped=landlock.has_scopes(machine.landlock().abi)
+            seccomp.program(platform.machine()),
+            proxy=f"{INSIDE_GATEWAY}/{SOCKET}" if closed else "",
+            scoped=landlock.has_scopes(machine.landlock().abi),
         )
         words = [*bubblewrap.words(facility.path, walls), *landlock.words(str(python), at, plan)]
         own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108
         if site.gateway is not None and not whole:
             own["ANTHROPIC_UNIX_SOCKET"] = f"{INSIDE_GATEWAY}/{SOCKET}"
+        if closed:
+            own |= PROXIED
         settings = {SHELL_PREFIX: shell} if apart is not None else {}
         return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own}, settings)
 

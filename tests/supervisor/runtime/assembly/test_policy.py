@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.config.model import Config
+from supervisor.config.sections.sandbox import SandboxSection
 from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
 
 
@@ -71,3 +72,14 @@ def test_the_digest_is_that_of_keys_texts_and_the_code_of_plugins_and_of_nothing
     plugin.write_text("x = 2")
     seen.add(digest())
     assert len(seen) == 4
+
+
+def test_of_the_sandbox_only_named_hosts_are_taken_while_the_daemon_runs() -> None:
+    wanted = Config.model_validate(
+        {"sandbox": {"profile": "closed", "read": ["/x"], "memory_mb": 7, "hosts": ["pypi.org"]}}
+    )
+    found = change(Config(), wanted)
+    assert found.live == ("sandbox.hosts",)
+    assert set(found.at_the_start) == {"sandbox.profile", "sandbox.read", "sandbox.memory_mb"}
+    taken = {key.removeprefix("sandbox.") for key in AT_THE_START if key.startswith("sandbox.")}
+    assert taken == SandboxSection.model_fields.keys() - {"hosts"}, "what is read at the start alone says so"

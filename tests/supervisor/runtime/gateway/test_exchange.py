@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource
+from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, Reached
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, GatewayStage, gateway
 
@@ -102,6 +102,36 @@ async def test_named_hosts_are_reached_others_and_private_addresses_are_not(tmp_
         for other in (f"127.0.0.1:{port + 1}", "169.254.169.254:80", "evil.example:443"):
             assert b"is not among the hosts" in await stage.raw(f"CONNECT {other} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
         await until(lambda: len(stage.refused) == 4)
+        await until(lambda: stage.reached == [Reached("a1", f"127.0.0.1:{port}", 2)])
+
+
+async def test_other_hosts_count_at_once_for_an_agent_that_runs(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        port = stage.upstream.port
+        tunnel = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+        plain = f"GET http://127.0.0.1:{port}/a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
+        assert b"A person can add it to sandbox.hosts" in await stage.raw(tunnel)
+        stage.settings["hosts"] = (f"127.0.0.1:{port}",)
+        stage.client.renew(stage.client._settings)
+        await until(lambda: not stage.client._renewed)
+        assert ANSWER in await stage.raw(plain)
+        stage.settings["hosts"] = ()
+        stage.client.renew(stage.client._settings)
+        await until(lambda: not stage.client._renewed)
+        assert b"is not among the hosts" in await stage.raw(plain)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["user@127.0.0.1:443", "127.0.0.1", "127.0.0.1:0x50", "[::1%lo]:443", "a b:443", "127.0.0.1:443/../", "\\x00:443"],
+)
+async def test_a_target_that_is_no_host_and_port_opens_no_tunnel(tmp_path: Path, target: str) -> None:
+    async with gateway(tmp_path) as stage:
+        stage.settings["hosts"] = ("127.0.0.1", f"127.0.0.1:{stage.upstream.port}")
+        await _renewed(stage)
+        answer = await stage.raw(f"CONNECT {target} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        assert answer.split()[1] in (b"400", b"403")
+        assert stage.upstream.heads == []
 
 
 async def test_a_key_in_a_file_is_rotated_for_agents_that_run(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Hosts that agents may reach."""
 
 import pytest
+from pydantic import ValidationError
 
-from supervisor.runtime.gateway.hosts import HostError, Hosts, parsed
+from supervisor.config.sections.sandbox import SandboxSection
+from supervisor.runtime.gateway.hosts import HostError, Hosts, _is_public, parsed
 
 
 def fits(hosts: Hosts, host: str, port: int) -> bool:
@@ -39,3 +41,35 @@ async def test_a_name_does_not_open_private_addresses_and_an_address_that_is_nam
     assert await Hosts(("127.0.0.1:80",)).addresses("127.0.0.1", 80) == ["127.0.0.1"]
     with pytest.raises(HostError, match="has no address"):
         await Hosts(("no.invalid",)).addresses("no.invalid", 443)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.0.0.1", "127.0.0.1", "169.254.169.254", "100.64.0.1", "224.0.0.1", "0.0.0.0", "::1", "fe80::1", "fd00::1",
+        "::ffff:10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1", "64:ff9b::7f00:1", "2002:a00:1::", "2002:7f00:1::1",
+        "ff02::1",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_private_or_stands_for_a_private_one_is_not_public(address: str) -> None:
+    assert not _is_public(address)
+
+
+@pytest.mark.parametrize("address", ["151.101.0.223", "2a04:4e42::223", "64:ff9b::9765:df"])
+def test_an_address_of_the_internet_is_public(address: str) -> None:
+    assert _is_public(address)
+
+
+@pytest.mark.parametrize("spelled", ["127.1", "2130706433", "0x7f000001", "017700000001"])
+async def test_another_spelling_of_the_loopback_opens_it_no_more_than_a_name(spelled: str) -> None:
+    with pytest.raises(HostError):
+        await Hosts((f"{spelled}:80",)).addresses(spelled, 80)
+
+
+def test_the_configuration_takes_what_the_gateway_understands_and_nothing_else() -> None:
+    taken = ("pypi.org", "*.npmjs.org", "a.example:8443", "[::1]:80", "10.0.0.1")
+    assert SandboxSection(hosts=taken).hosts == taken
+    assert [parsed(one).port for one in taken] == [443, 443, 8443, 80, 443]
+    for text in ("", "*", "*.*", "a/b", "host:", "host:0", "host:70000", "host:http", "a*b", "user@host", "http://a"):
+        with pytest.raises(ValidationError, match="is no host"):
+            SandboxSection(hosts=(text,))
