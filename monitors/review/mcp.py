@@ -111,13 +111,26 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     for text in _command_lines(given) if runs or program else ():
         first = text.split(None, 1)[0] if text.strip() else ""
         line = f"{program} {text}" if program and first != program.split()[0] else text
-        yield from command_findings(line[:MAX_TEXT], scene)[0]
+        yield from command_findings(line, scene)[0]
     if not runs:
         return
     for name, value in given.items():
         stated = str(name).lower() in _CODE_FIELDS or (isinstance(value, str) and _LOSES_ALL.search(value[:MAX_TEXT]))
         if stated and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
+            yield from _unread(value)
+
+
+def _unread(text: str) -> Iterator[Finding]:
+    """Find what runs and was not judged to its end."""
+    if len(text) > MAX_TEXT:
+        yield Finding(
+            "shell.too-much",
+            levels.HARM,
+            f"is more than a review goes through: code of more than {MAX_TEXT} characters",
+            "Split it, or write it to a file with Write first.",
+            effect=effect("process", "runs code that was not read to its end"),
+        )
 
 
 _LOSES_ALL = re.compile(r"\.(?:drop|dropDatabase|deleteMany|remove)\(\s?(?:\{\s?\})?\s?\)")
@@ -195,6 +208,7 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
                 client, operands = without_comments(scene, client, scene.book.operands(client))
                 for rule in scene.book.matching(client, operands):
                     yield rule.finding(client)
+                yield from _unread(text)
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -82,10 +82,10 @@ def _make(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     given = dict(word.partition("=")[::2] for word in words if "=" in word)
     given |= {name: str(value) for name, value in invocation.assignments.items()}
     targets = [str(word) for word in words if "=" not in word]
-    yield from _there(folder, asked(text[:MAX_CODE]))  # which it runs even if it is only to say what it would do
+    yield from _there(folder, asked(text))  # which it runs even if it is only to say what it would do
     if {"-n", "--dry-run", "--just-print", "-q"}.intersection(invocation.args):
         return
-    yield from _there(folder, made(text[:MAX_CODE], targets, given))
+    yield from _there(folder, made(text, targets, given))
 
 
 _RUNS = frozenset({"run", "run-script", "exec-script"})

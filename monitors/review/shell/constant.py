@@ -13,13 +13,13 @@ from monitors.review.shell.invocation import Arg, Input, Invocation, program_nam
 from monitors.review.shell.words import decode_ansi
 
 MAX_PRINTED = 65_536
-"""Longest text kept of what a command prints, in characters."""
+"""Longest text that a command is taken to print, in characters."""
 
 _FORMAT = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?([sdbqcx%])")
 
 
 def printed(invocation: Invocation, files: Callable[[Arg], str | None] | None = None) -> str | None:
-    """The text on its standard output, or None if that is not known.
+    """The text on its standard output, cut behind `MAX_PRINTED` characters, or None if it is not known.
 
     Args:
         invocation: The command.
@@ -36,7 +36,7 @@ def printed(invocation: Invocation, files: Callable[[Arg], str | None] | None = 
         options = [word for word in invocation.args if word[:1] == "-"]
         invocation = Invocation(invocation.program, options, stdin=Input("".join(texts)))
     text = say(invocation)
-    return text if text is None or len(text) <= MAX_PRINTED else None
+    return text if text is None else text[: MAX_PRINTED + 1]
 
 
 _OF_FILES = frozenset({"cat", "base64", "base32", "rev", "xxd", "sort", "uniq"})

@@ -12,7 +12,7 @@ from monitors.review.shell.invocation import Invocation
 MAX_FILES = 400
 """Most files and links remembered for one action. Further ones count as written by unknown commands."""
 MAX_TEXT = 65_536
-"""Longest text kept of a file, in characters; a longer one is not known."""
+"""Longest text kept of a file, in characters; a longer one is not known, and is more than a review goes through."""
 MAX_HOPS = 40
 """Most links followed for one path: Linux's own limit."""
 MAX_SOURCES = 20
@@ -49,6 +49,8 @@ class Overlay:
         self._unpacked: dict[str, Sources] = {}
         self.full = False
         """Whether a file was not remembered, for there were too many."""
+        self.cut = False
+        """Whether a text was not remembered, for it was too long."""
 
     def __bool__(self) -> bool:
         """Whether the action changed any file, as far as is known."""
@@ -64,7 +66,9 @@ class Overlay:
             if before is not None:
                 text = None if text is None or before[0] is None else before[0] + text
                 sources = (*before[1], *sources)
-        self._put(path, (text if text is None or len(text) <= MAX_TEXT else None, sources[:MAX_SOURCES]))
+        if text is not None and len(text) > MAX_TEXT:
+            self.cut, text = True, None
+        self._put(path, (text, sources[:MAX_SOURCES]))
 
     def _put(self, path: str, content: Content) -> None:
         if len(self._files) >= MAX_FILES and path not in self._files:

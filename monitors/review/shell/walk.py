@@ -9,12 +9,12 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from monitors.review.shell.constant import printed
+from monitors.review.shell.constant import MAX_PRINTED, printed
 from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, folder_of
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
-from monitors.review.shell.overlay import Overlay
+from monitors.review.shell.overlay import MAX_TEXT, Overlay
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import SHELLS, ShellUse, positional, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
@@ -126,6 +126,8 @@ class Walk:
         output = self._nodes(script.nodes, stdin)
         if self._depth == 1:
             self._left_over()
+            if self.overlay.cut:
+                self._cut(MAX_TEXT)
         self._depth -= 1
         return output
 
@@ -262,6 +264,7 @@ class Walk:
             values = [expand_one(made.values[0], self._variables, self._substitute)]
         else:
             values = [word for written in made.values for word in expand(written, self._variables, self._substitute)]
+        self._bounded(*values)
         old = self._variables.get(made.name) if made.appends else None
         if old and len(values) == 1 and len(old) == 1:
             return [
@@ -275,6 +278,7 @@ class Walk:
         for redirect in written:
             if redirect.body is not None:
                 text = expand_one(redirect.body, self._variables, self._substitute)
+                self._bounded(text)
                 newline = "\n" if redirect.operator == "<<<" else ""
                 opened = Input(text + newline if text.known else text, text.source, known=text.known)
                 continue
@@ -321,6 +325,7 @@ class Walk:
 
     def _add(self, invocation: Invocation) -> bool:
         self._expanded += sum(map(len, invocation.args))
+        self._bounded(invocation.program, *invocation.args)
         if len(self.invocations) >= MAX_INVOCATIONS or self._expanded > MAX_EXPANDED:
             self.too_much = (
                 self.too_much or f"more than {MAX_INVOCATIONS} commands, or {MAX_EXPANDED} characters of words"
@@ -361,7 +366,23 @@ class Walk:
             if word.known:
                 self.overlay.write(self._path(word), None, source)
         self._filled(invocation, source)
-        return printed(invocation, self._made_text), source
+        return self._text_of(invocation), source
+
+    def _text_of(self, invocation: Invocation) -> str | None:
+        """Return what the invocation prints; None if that is not known."""
+        text = printed(invocation, self._made_text)
+        if text is not None and len(text) > MAX_PRINTED:
+            self._cut(MAX_PRINTED)
+            return None
+        return text
+
+    def _bounded(self, *words: Arg) -> None:
+        """Note that a word may have been cut, so that what it runs is not known."""
+        if any(len(word) >= MAX_VALUE for word in words):
+            self._cut(MAX_VALUE)
+
+    def _cut(self, most: int) -> None:
+        self.too_much = self.too_much or f"a text of more than {most} characters"
 
     def _made_text(self, word: Arg) -> str | None:
         """Return the text of a file that the script itself has written."""
@@ -489,8 +510,8 @@ class Walk:
         last = word.source[0]
         behind = {last, *last.input.source, *(one for given in last.args for one in given.source)}
         if behind.issuperset(word.source):
-            return printed(last, self._made_text)
-        texts = [printed(one, self._made_text) for one in word.source[:MAX_SCRIPTS]]
+            return self._text_of(last)
+        texts = [self._text_of(one) for one in word.source[:MAX_SCRIPTS]]
         return "\n".join(text for text in texts if text) or None
 
     def made_by(self, word: Arg) -> tuple[Invocation, ...]:
@@ -616,7 +637,7 @@ class Walk:
             lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
             self._variables[name] = list(map(arg, lines)) or [_unknown(name, invocation)]
         elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
-            text = printed(Invocation(invocation.program, invocation.args[2:]))
+            text = self._text_of(Invocation(invocation.program, invocation.args[2:]))
             self._variables[invocation.args[1]] = [
                 arg(f"${invocation.args[1]}", known=False) if text is None else arg(text)
             ]

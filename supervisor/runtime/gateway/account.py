@@ -34,4 +34,5 @@ def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
         case _:
             environment = agent_environment(environ, settings.environment)
             value = next((found for name in KEYS if (found := environment.get(name, ""))), "")
-            return f"key:{sha256(value.encode()).hexdigest()[:DIGITS]}" if value else LOGIN
+            digest = sha256(value.encode(errors="surrogateescape")).hexdigest()
+            return f"key:{digest[:DIGITS]}" if value else LOGIN

@@ -1,5 +1,6 @@
 """Input made to hurt, and input that is simply wrong: an answer, in bounded work, and never an exception."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -264,3 +265,29 @@ def test_an_empty_exec_starts_nothing() -> None:
         STRICT.review(Action("Bash", {"command": "find . -type d -exec \\;"}), ReviewContext()).decision
         is Decision.ALLOW
     )
+
+
+PADDING = ("# " + "y" * 2_000 + "\n") * 35
+"""Comments, of more characters than are kept of a text."""
+LATE = f"{PADDING}rm -rf /\n"
+LONG: Mapping[str, tuple[str, dict[str, str]]] = {
+    "a word": ("Bash", {"command": f"bash -c '{LATE}'"}),
+    "a word that is evaluated": ("Bash", {"command": f"eval '{LATE}'"}),
+    "a variable": ("Bash", {"command": f"x='{LATE}'; eval \"$x\""}),
+    "a variable that grows": ("Bash", {"command": f"x='{PADDING[:40_000]}'; x+='{LATE[-40_000:]}'; eval \"$x\""}),
+    "what is printed": ("Bash", {"command": f"echo '{LATE[:40_000]}' '{LATE[40_000:]}' | sh"}),
+    "a here-document": ("Bash", {"command": f"sh <<'E'\n{LATE}E\n"}),
+    "a here-string": ("Bash", {"command": f"sh <<< '{LATE}'"}),
+    "a file that is written and run": ("Bash", {"command": f"cat <<'E' > a.sh\n{LATE}E\nsh a.sh"}),
+    "a file in two parts": ("Bash", {"command": f"cat <<'E' > a.sh\n{LATE[:50_000]}\nE\ncat <<'E' >> a.sh\n#{LATE[50_000:]}E\n. ./a.sh"}),
+    "files that are printed together": ("Bash", {"command": f"cat <<'E' > a\n{LATE[-40_000:]}E\ncat a a a | sh"}),
+    "a makefile": ("Bash", {"command": f"cat <<'E' > Makefile\nall:\n{LATE[-40_000:-9]}\trm -rf /\nE\nmake"}),
+    "code of a tool": ("mcp__x__execute", {"language": "bash", "code": LATE}),
+    "a statement": ("mcp__db__query", {"sql": f"{LATE[:-9].replace('#', '--')}DROP DATABASE prod"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_what_is_too_long_to_be_kept_is_not_taken_for_harmless(kind: str) -> None:
+    tool, given = LONG[kind]
+    assert STANDARD.review(Action(tool, given), ReviewContext()).decision is Decision.BLOCK

@@ -23,7 +23,7 @@ def message_id(agent: str, began: float, launch: int, key: str) -> str:
         launch: Number of the agent's launch.
         key: Identifies the line among the others of that launch.
     """
-    hashed = sha256(f"{agent} {began} {launch} {key}".encode()).hexdigest()
+    hashed = sha256(f"{agent} {began} {launch} {key}".encode(errors="surrogatepass")).hexdigest()
     return f"{hashed[:8]}-{hashed[8:12]}-4{hashed[13:16]}-8{hashed[17:20]}-{hashed[20:32]}"
 
 

@@ -22,5 +22,6 @@ def test_its_name_is_the_place_of_the_credential(credential: str, environ: dict[
 def test_two_keys_of_the_environment_are_two_accounts_and_agents_own_variables_count() -> None:
     one = account_of(Agent(), {"ANTHROPIC_API_KEY": "one"})
     assert one != account_of(Agent(), {"ANTHROPIC_API_KEY": "other"})
+    assert account_of(Agent(), {"ANTHROPIC_API_KEY": "\udcff"}) not in (one, "login"), "a byte that is no text"
     assert account_of(Agent(environment={"ANTHROPIC_API_KEY": "one"}), {}) == one
     assert "one" not in one

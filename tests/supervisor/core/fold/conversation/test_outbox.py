@@ -122,6 +122,7 @@ def test_a_message_has_the_same_id_whoever_sends_it_again_and_another_for_each_a
             ("a1", 6.0, 1, "prompt"),
             ("a1", 5.0, 2, "prompt"),
             ("a1", 5.0, 1, "say:1"),
+            ("a\udcff", 5.0, 1, "prompt"),
         ]
     ]
     assert message_id("a1", 5.0, 1, "prompt") == ids[0]
