@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from monitors.review.shell.invocation import Invocation
 
 MAX_FILES = 400
-"""Most files and links remembered for one action. Further ones count as written by unknown commands."""
+"""Most files and links remembered for one action. More are more than a review goes through."""
 MAX_TEXT = 65_536
 """Longest text kept of a file, in characters; a longer one is not known, and is more than a review goes through."""
 MAX_HOPS = 40

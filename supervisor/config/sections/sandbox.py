@@ -47,7 +47,7 @@ class SandboxSection(Section):
     """Hosts that agents reach in `closed` beside the model, as `NAME` or `NAME:PORT` (443 if none is said), with `*.`
     before it for all below. Their tools find a proxy in HTTP_PROXY and HTTPS_PROXY, which leads to the gateway. It
     looks names up, opens no private address that is not named itself, and notes each host. A change counts for agents
-    that run. Examples: `pypi.org`, `*.pythonhosted.org`, `registry.npmjs.org`."""
+    that run. Examples: `packages.example`, `*.files.example`, `registry.example`."""
     commands_apart: bool = True
     """Whether each command of an agent's shell is closed off from the agent's CLI and from its other commands, if the
     kernel can (Linux 6.12): it can neither signal nor trace them, and so not answer the gate in the CLI's place. A

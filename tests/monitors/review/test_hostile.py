@@ -281,6 +281,7 @@ LONG: Mapping[str, tuple[str, dict[str, str]]] = {
     "a file that is written and run": ("Bash", {"command": f"cat <<'E' > a.sh\n{LATE}E\nsh a.sh"}),
     "a file in two parts": ("Bash", {"command": f"cat <<'E' > a.sh\n{LATE[:50_000]}\nE\ncat <<'E' >> a.sh\n#{LATE[50_000:]}E\n. ./a.sh"}),
     "files that are printed together": ("Bash", {"command": f"cat <<'E' > a\n{LATE[-40_000:]}E\ncat a a a | sh"}),
+    "a file of many": ("Bash", {"command": f"tee {' '.join(map(str, range(450)))} <<'E'\nrm -rf /\nE\nsh 449"}),
     "a makefile": ("Bash", {"command": f"cat <<'E' > Makefile\nall:\n{LATE[-40_000:-9]}\trm -rf /\nE\nmake"}),
     "code of a tool": ("mcp__x__execute", {"language": "bash", "code": LATE}),
     "a statement": ("mcp__db__query", {"sql": f"{LATE[:-9].replace('#', '--')}DROP DATABASE prod"}),

@@ -76,7 +76,7 @@ def test_the_digest_is_that_of_keys_texts_and_the_code_of_plugins_and_of_nothing
 
 def test_of_the_sandbox_only_named_hosts_are_taken_while_the_daemon_runs() -> None:
     wanted = Config.model_validate(
-        {"sandbox": {"profile": "closed", "read": ["/x"], "memory_mb": 7, "hosts": ["pypi.org"]}}
+        {"sandbox": {"profile": "closed", "read": ["/x"], "memory_mb": 7, "hosts": ["packages.example"]}}
     )
     found = change(Config(), wanted)
     assert found.live == ("sandbox.hosts",)

@@ -16,16 +16,22 @@ def fits(hosts: Hosts, host: str, port: int) -> bool:
 
 
 def test_a_host_is_its_name_and_port_and_a_star_is_all_below() -> None:
-    hosts = Hosts(("PyPI.org", "files.example:8443", "*.npmjs.org", "[::1]:80", "10.0.0.1"))
+    hosts = Hosts(("Packages.example", "files.example:8443", "*.registry.example", "[::1]:80", "10.0.0.1"))
     allowed = [
-        ("pypi.org", 443),
-        ("pypi.org.", 443),
-        ("PYPI.ORG", 443),
+        ("packages.example", 443),
+        ("packages.example.", 443),
+        ("PACKAGES.EXAMPLE", 443),
         ("files.example", 8443),
-        ("a.b.npmjs.org", 443),
+        ("a.b.registry.example", 443),
     ]
     assert all(fits(hosts, *each) for each in [*allowed, ("::1", 80), ("10.0.0.1", 443)])
-    refused = [("pypi.org", 80), ("xpypi.org", 443), ("npmjs.org", 443), ("evilnpmjs.org", 443), ("pypi.org.evil", 443)]
+    refused = [
+        ("packages.example", 80),
+        ("xpackages.example", 443),
+        ("registry.example", 443),
+        ("evilregistry.example", 443),
+        ("packages.example.evil", 443),
+    ]
     assert not any(fits(hosts, *each) for each in refused)
 
 
@@ -67,7 +73,7 @@ async def test_another_spelling_of_the_loopback_opens_it_no_more_than_a_name(spe
 
 
 def test_the_configuration_takes_what_the_gateway_understands_and_nothing_else() -> None:
-    taken = ("pypi.org", "*.npmjs.org", "a.example:8443", "[::1]:80", "10.0.0.1")
+    taken = ("packages.example", "*.registry.example", "a.example:8443", "[::1]:80", "10.0.0.1")
     assert SandboxSection(hosts=taken).hosts == taken
     assert [parsed(one).port for one in taken] == [443, 443, 8443, 80, 443]
     for text in ("", "*", "*.*", "a/b", "host:", "host:0", "host:70000", "host:http", "a*b", "user@host", "http://a"):
