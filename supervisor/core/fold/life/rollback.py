@@ -147,7 +147,7 @@ def told_its_person(event: CheckpointRestored) -> str:
 
     The CLI takes a place in a conversation, `--resume-session-at`, without a terminal alone (measured, 2.1.329).
     """
-    undo = f" To undo it: chaperon rollback {event.agent} {event.undo}." if event.undo else ""
+    undo = f" To undo it: chaperon rollback {event.undo} --agent {event.agent}." if event.undo else ""
     return (
         f"Chaperon set the files back to checkpoint {event.checkpoint} ({event.restored} changed).{undo} Only you can set "
         'this conversation back as well: type /rewind, choose the message before it went wrong, and "Restore conversation".'

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from monitors.contract.errors import UsageError
 from supervisor.cli.__main__ import main
 from supervisor.cli.commands.work.exec_claude import program, with_hooks
+from supervisor.runtime.attached.relay_client import process_of
 
 OURS: dict[str, dict[str, Any]] = {"PreToolUse": {"hooks": []}, "Stop": {"hooks": []}}
 
@@ -85,4 +87,6 @@ def test_a_cli_that_cannot_be_started_is_told_in_a_sentence(tmp_path: Path, ther
         check=False,
         env={**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
     )
+    if relay := process_of(tmp_path / ".local/state/chaperon/attached"):
+        os.kill(relay, signal.SIGKILL)
     assert (done.returncode, "cannot be started" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
