@@ -21,7 +21,7 @@ if "write" in prompt:
     open("made.txt", "w").write("x")
 if "commit" in prompt:
     subprocess.run(["git", "add", "made.txt"])
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "made"])
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", prompt])
 if "wait" in prompt:
     while True:
         hear()
@@ -146,7 +146,7 @@ async def test_an_agent_is_forgotten_and_its_branch_stays_unless_it_is_asked_for
         assert "Nothing is left of it." in said.output
         assert branches(base) == {branch}
         assert (await chaperon("forget", "wilma")).exit_code == 1
-        await after(daemon, base, "betty", "write commit fail")
+        await after(daemon, base, "betty", "write commit fail, and not what wilma did in the same second")
         refused = await chaperon("forget", "betty", "--branch")
         assert refused.exit_code == 1
         assert "something would be lost" in refused.output
