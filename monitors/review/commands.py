@@ -10,7 +10,7 @@ from monitors.review.languages.uses import MAX_CODE, Uses
 from monitors.review.programs.coreutils import MODELS
 from monitors.review.programs.outputs import made
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import Scene
@@ -193,15 +193,7 @@ def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
 def _understood(walk: Walk) -> list[Finding]:
     found: list[Finding] = []
     if walk.too_much:
-        found.append(
-            Finding(
-                "shell.too-much",
-                levels.HARM,
-                f"is more than a review goes through: {walk.too_much}",
-                "Split it, or write it to a file with Write first.",
-                effect=effect("process", "runs a script that was not read to its end"),
-            )
-        )
+        found.append(not_read_to_its_end(f"is more than a review goes through: {walk.too_much}", SPLIT, "a script"))
     if walk.unclear:
         found.append(
             Finding(

@@ -18,7 +18,7 @@ from monitors.review.languages.uses import Uses
 from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end, sent_secret
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
 from monitors.review.verdict.assess import without_comments
@@ -124,13 +124,8 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
 def _unread(text: str) -> Iterator[Finding]:
     """Find what runs and was not judged to its end."""
     if len(text) > MAX_TEXT:
-        yield Finding(
-            "shell.too-much",
-            levels.HARM,
-            f"is more than a review goes through: code of more than {MAX_TEXT} characters",
-            "Split it, or write it to a file with Write first.",
-            effect=effect("process", "runs code that was not read to its end"),
-        )
+        why = f"is more than a review goes through: code of more than {MAX_TEXT} characters"
+        yield not_read_to_its_end(why, SPLIT, "code")
 
 
 _LOSES_ALL = re.compile(r"\.(?:drop|dropDatabase|deleteMany|remove)\(\s?(?:\{\s?\})?\s?\)")
@@ -147,12 +142,10 @@ def _in_page(given: Mapping[str, Any]) -> Iterator[Finding]:
     for value in given.values():
         text = value[:MAX_TEXT] if isinstance(value, str) else ""
         if _PAGE_SECRET.search(text) and _PAGE_SENDS.search(text) and not _PAGE_OWN.search(text):
-            yield Finding(
-                "secrets.send",
-                levels.HARM,
+            yield sent_secret(
                 "sends what a page keeps for its own host, its cookies or its store, to another one",
                 "Read the one value that is needed.",
-                effect=effect("network_send", "sends a page's cookies or store to another host"),
+                details="sends a page's cookies or store to another host",
             )
 
 

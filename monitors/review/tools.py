@@ -12,7 +12,7 @@ from monitors.review import mcp, written
 from monitors.review.origins import shown
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, effect, sent_secret
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
 from monitors.review.verdict import grounds
@@ -233,14 +233,8 @@ def _outgoing(given: Mapping[str, Any]) -> Finding | None:
     """A secret among what would leave the machine."""
     if not any(masked(one) != one for one in _texts(given, depth=4)):
         return None
-    return Finding(
-        "secrets.send",
-        levels.HARM,
-        "sends what looks like a secret to another machine",
-        "Leave the secret out.",
-        effect=effect("network_send", "sends a secret away"),
-        rewrite="mask",
-    )
+    why = "sends what looks like a secret to another machine"
+    return sent_secret(why, "Leave the secret out.", details="sends a secret away", rewrite="mask")
 
 
 def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

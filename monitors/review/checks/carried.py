@@ -7,9 +7,9 @@ asked of the name service, it leaves.
 import re
 from collections.abc import Iterator
 
-from monitors.review.checks.secrets import INSTEAD
+from monitors.review.checks.secrets import INSTEAD, named_variable
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, sent_secret
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.secret_names import names_secret, secret_variable
@@ -40,8 +40,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
         return
     what = next(_carried(scene, invocation), "")
     if what:
-        why = f"sends {what}"
-        yield Finding("secrets.send", risk, why, INSTEAD, effect=effect("network_send", why))
+        yield sent_secret(f"sends {what}", INSTEAD, risk=risk)
 
 
 def stays(invocation: Invocation) -> bool:
@@ -62,11 +61,11 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
     for word in _leaving(invocation):
         name = "" if word.known else secret_variable(word)
         if name:
-            yield f"a variable that is named as a secret to another machine: ${name}"
+            yield named_variable(name)
         yield from _told(word.source)
     given = invocation.input
     if not given.known and given.text and (name := secret_variable(given.text)):
-        yield f"a variable that is named as a secret to another machine: ${name}"
+        yield named_variable(name)
     yield from _told(given.source)
     for path in _files(scene, invocation):
         yield from _told(scene.within(path))

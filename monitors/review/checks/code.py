@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from monitors.review.checks.secrets import INSTEAD, project_secret, secret_at
+from monitors.review.checks.secrets import INSTEAD, named_variable, project_secret, secret_at, sent_environment
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.languages.uses import FED, Uses
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, effect, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
@@ -75,16 +75,9 @@ def _hidden_risk(hidden: str, invocation: Invocation) -> float:
 
 def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:
     if uses.leaks:
-        yield Finding(
-            "secrets.send",
-            levels.HARM,
-            "sends the whole environment, with what secrets are in it, to another machine",
-            "Send the one value that is needed.",
-            effect=effect("network_send", "sends the environment"),
-        )
+        yield sent_environment(details="sends the environment")
     if uses.secret:
-        why = f"sends a variable that is named as a secret to another machine: ${uses.secret}"
-        yield Finding("secrets.send", levels.HARM, why, INSTEAD, effect=effect("network_send", why))
+        yield sent_secret(f"sends {named_variable(uses.secret)}", INSTEAD)
     if uses.runs and (uses.connects or uses.listens):
         yield Finding(
             "code.remote-shell",

@@ -7,7 +7,7 @@ from itertools import islice
 
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, effect, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
@@ -39,6 +39,17 @@ _SHOWERS: Mapping[str, float] = {
 line of it."""
 INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
 """The alternative to reading a secret."""
+
+
+def named_variable(name: str) -> str:
+    """Return how a reason names a variable that goes to another machine and whose name says that it is a secret."""
+    return f"a variable that is named as a secret to another machine: ${name}"
+
+
+def sent_environment(details: str = "") -> Finding:
+    """Return the finding for all of the environment that goes to another machine."""
+    why = "sends the whole environment, with what secrets are in it, to another machine"
+    return sent_secret(why, "Send the one value that is needed.", details=details)
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

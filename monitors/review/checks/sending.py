@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from monitors.review.checks.carried import AWAY, CLIENTS, stays, tells_all
-from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at
+from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at, sent_environment
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
@@ -51,11 +51,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if invocation.name in _SERVERS:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
-                yield _sent(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
-
-
-def _sent(why: str, instead: str = INSTEAD) -> Finding:
-    return Finding("secrets.send", levels.HARM, why, instead, effect=effect("network_send", why))
+                yield sent_secret(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
 
 
 def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -65,15 +61,12 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     one_value = picked and any(source.name in _ONE_VALUE for source in sources)
     for source in sources:
         if tells_all(source) and not one_value:
-            yield _sent(
-                "sends the whole environment, with what secrets are in it, to another machine",
-                "Send the one value that is needed.",
-            )
+            yield sent_environment()
         if invocation.name in AWAY:
             yield from _given_away(scene, invocation, source)
         whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
         if whole:
-            yield _sent(
+            yield sent_secret(
                 f"sends all of {whole[0]}, with the secrets in it, to another machine",
                 "Send the files that are needed, by name.",
             )
@@ -85,15 +78,15 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
     """Return the findings for a source whose output no other machine may get."""
     what = f"another machine: `{source.text()}`"
     if source.name in _CLIPBOARD and source in invocation.input.source:
-        yield _sent(f"sends what a person copied to {what}", "Ask the person for what is needed.")
+        yield sent_secret(f"sends what a person copied to {what}", "Ask the person for what is needed.")
     if source.name in _DUMPS:
-        yield _sent(f"sends a copy of a database to {what}", "Keep the copy here.")
+        yield sent_secret(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and _shows_secret(scene, source):
-        yield _sent(f"sends what shows a secret to {what}")
+        yield sent_secret(f"sends what shows a secret to {what}", INSTEAD)
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
     packed = packed or (invocation.name in CLIENTS and source.name in _PACKERS and _takes_workspace(scene, source))
     if packed and not stays(invocation):
-        yield _sent(f"sends whole directories to {what}", "Send the files that are needed, by name.")
+        yield sent_secret(f"sends whole directories to {what}", "Send the files that are needed, by name.")
 
 
 def _takes_workspace(scene: Scene, packer: Invocation) -> bool:

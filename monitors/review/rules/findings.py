@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from monitors.contract.actions import SideEffect
 from monitors.contract.effects import EffectType
 from monitors.contract.words import Severity
+from monitors.review.rules import levels
+
+SPLIT = "Split it, or write it to a file with Write first."
+"""The alternative to a script or to code that is more than a review goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,17 @@ def effect(
 ) -> SideEffect:
     """Make a side effect; short, because the program models make many."""
     return SideEffect(kind, severity, reversible, details, target, mitigation)
+
+
+def sent_secret(why: str, instead: str, *, risk: float = levels.HARM, details: str = "", rewrite: str = "") -> Finding:
+    """Return the finding for a secret that would go to another machine; its effect says the same unless told else."""
+    return Finding("secrets.send", risk, why, instead, effect=effect("network_send", details or why), rewrite=rewrite)
+
+
+def not_read_to_its_end(why: str, instead: str, what: str) -> Finding:
+    """Return the finding for what runs although a bound ended its reading: what lies behind the bound is not known."""
+    details = f"runs {what} that was not read to its end"
+    return Finding("shell.too-much", levels.HARM, why, instead, effect=effect("process", details))
 
 
 def severity_of(risk: float) -> Severity:

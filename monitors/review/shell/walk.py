@@ -111,17 +111,17 @@ class Walk:
     def script(self, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script given as text."""
         if self._depth >= MAX_SCRIPTS:
-            self.too_much = self.too_much or f"scripts nested deeper than {MAX_SCRIPTS}"
+            self._beyond(f"scripts nested deeper than {MAX_SCRIPTS}")
             return None, ()
         self._read += len(text)
         if self._depth and self._read > MAX_READ:
-            self.too_much = self.too_much or f"scripts in scripts of more than {MAX_READ} characters"
+            self._beyond(f"scripts in scripts of more than {MAX_READ} characters")
             return None, ()
         script = read(text, self._depth)
         if script.problem:
             self.unclear.append(script.problem)
         if script.too_much:
-            self.too_much = self.too_much or script.too_much
+            self._beyond(script.too_much)
         self._depth += 1
         output = self._nodes(script.nodes, stdin)
         if self._depth == 1:
@@ -129,7 +129,7 @@ class Walk:
             if self.overlay.cut:
                 self._cut(MAX_TEXT)
             elif self.overlay.full:
-                self.too_much = self.too_much or f"more than {MAX_FILES} files or links written"
+                self._beyond(f"more than {MAX_FILES} files or links written")
         self._depth -= 1
         return output
 
@@ -329,9 +329,7 @@ class Walk:
         self._expanded += sum(map(len, invocation.args))
         self._bounded(invocation.program, *invocation.args)
         if len(self.invocations) >= MAX_INVOCATIONS or self._expanded > MAX_EXPANDED:
-            self.too_much = (
-                self.too_much or f"more than {MAX_INVOCATIONS} commands, or {MAX_EXPANDED} characters of words"
-            )
+            self._beyond(f"more than {MAX_INVOCATIONS} commands, or {MAX_EXPANDED} characters of words")
             return False
         self.invocations.append(invocation)
         return True
@@ -384,7 +382,11 @@ class Walk:
             self._cut(MAX_VALUE)
 
     def _cut(self, most: int) -> None:
-        self.too_much = self.too_much or f"a text of more than {most} characters"
+        self._beyond(f"a text of more than {most} characters")
+
+    def _beyond(self, bound: str) -> None:
+        """Note the first bound that the script passes: what lies behind it is not known."""
+        self.too_much = self.too_much or bound
 
     def _made_text(self, word: Arg) -> str | None:
         """Return the text of a file that the script itself has written."""
@@ -437,14 +439,14 @@ class Walk:
         self._called.add(name)
         self._calls += 1
         if self._calls > MAX_INVOCATIONS:
-            self.too_much = f"more than {MAX_INVOCATIONS} calls of functions"
+            self._beyond(f"more than {MAX_INVOCATIONS} calls of functions")
         if self.too_much:
             return None, ()
         if self._active.count(name):
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
         if len(self._active) >= MAX_SCRIPTS:
-            self.too_much = f"functions nested deeper than {MAX_SCRIPTS}"
+            self._beyond(f"functions nested deeper than {MAX_SCRIPTS}")
             return None, ()
         before = dict(self._variables)
         self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})
@@ -576,7 +578,7 @@ class Walk:
     def _goes_on(self, invocation: Invocation, inner: LaunchedCommand, setting: Setting) -> Output:
         """Go through what a launcher starts in this setting."""
         if len(setting.via) > MAX_SCRIPTS:
-            self.too_much = self.too_much or f"launchers nested deeper than {MAX_SCRIPTS}"
+            self._beyond(f"launchers nested deeper than {MAX_SCRIPTS}")
             return None, ()
         if inner.alone:
             self._add(Invocation(arg("sh"), [], setting))

@@ -12,7 +12,7 @@ from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
 from monitors.review.programs.deleting import REGENERATED
 from monitors.review.programs.writing import writes
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, effect, not_read_to_its_end
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
@@ -186,12 +186,8 @@ def _uncommented(text: str) -> str:
 
 MAX_SEARCHED = 32_768
 """Most characters of words that are matched against the rules of a program. 30 rules take 20 ms for as much."""
-_LONG = Finding(
-    "shell.too-much",
-    levels.HARM,
-    f"has more words than a review goes through: over {MAX_SEARCHED} characters",
-    "Give them in a file.",
-    effect=effect("process", "runs a command that was not read to its end"),
+_LONG = not_read_to_its_end(
+    f"has more words than a review goes through: over {MAX_SEARCHED} characters", "Give them in a file.", "a command"
 )
 
 
