@@ -98,11 +98,16 @@ def _task_verb(verb: str, body: Callable[[Body], Any]) -> PanelAction:
     )
 
 
+def _for_label(body: Callable[[Body], Any]) -> Callable[[Body], Any]:
+    """Return what makes the same request for the agents or tasks with a label, if one is sent."""
+    return lambda given: {**body(given), "label": text("label")(given) or None}
+
+
 def _order(control: str, body: Callable[[Body], Any]) -> PanelAction:
     return PanelAction(
         f"/orders/{control}",
         lambda _, __: f"/v1/orders/{control}",
-        body,
+        _for_label(body),
         lambda done: _ordered(control, done["agents"]),
     )
 
@@ -263,13 +268,13 @@ ACTIONS = (
         lambda done: str(done["says"]),
     ),
     _order("pause", lambda body: {**texts("reason")(body), "at_turn_end": body.get("at_turn_end") is True}),
-    _order("resume", nothing),
+    _order("resume", texts()),
     _order("say", texts("text")),
     _order("stop", texts_and_flags(("reason",), ("force",))),
     PanelAction(
         "/drain",
         lambda _, __: "/v1/drain",
-        lambda body: {"on": body.get("on") is True, "reason": text("reason")(body)},
+        _for_label(lambda body: {"on": body.get("on") is True, "reason": text("reason")(body)}),
         lambda state: "No new task is taken." if state["on"] else "New tasks are taken.",
     ),
     PanelAction(

@@ -116,8 +116,8 @@ class Panel:
 
         return answer
 
-    async def _board(self, _request: Request, frame: PageFrame) -> h.Element:
-        return board_page(frame, *await reading.board_data(self._link))
+    async def _board(self, request: Request, frame: PageFrame) -> h.Element:
+        return board_page(frame, *await reading.board_data(self._link), request.query_params.get("label", ""))
 
     async def _agent(self, request: Request, frame: PageFrame) -> h.Element:
         name = request.path_params["agent"]

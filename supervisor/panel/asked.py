@@ -23,22 +23,30 @@ class TaskQuery:
         state: Only those in this state; empty for all.
         repository: Only those of the worktree with this path; empty for all.
         page: Counts from 1.
+        label: Only those with this label; empty for all.
     """
 
     state: str = ""
     repository: str = ""
     page: int = 1
+    label: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "TaskQuery":
         """Return what the query of an address asks for; a state or a page that cannot be is as if it were not given."""
         asked = query.get("state", "")
         state = next((str(one) for one in TaskState if str(one) == asked), "")
-        return cls(state, query.get("repository", ""), max(1, number_in(query.get("page", ""), 1)))
+        page = max(1, number_in(query.get("page", ""), 1))
+        return cls(state, query.get("repository", ""), page, query.get("label", ""))
 
     def address(self, at: str = "/tasks") -> str:
         """Return the address of the list, or of its stream."""
         page = str(self.page) if self.page > 1 else ""
-        given = {"state": self.state, "repository": self.repository, "page": page}
-        query = urlencode({name: value for name, value in given.items() if value}, errors="replace")
-        return f"{at}?{query}" if query else at
+        given = {"state": self.state, "repository": self.repository, "label": self.label, "page": page}
+        return with_query(at, given)
+
+
+def with_query(at: str, given: Mapping[str, str]) -> str:
+    """Return an address with a query of the values that are not empty."""
+    query = urlencode({name: value for name, value in given.items() if value}, errors="replace")
+    return f"{at}?{query}" if query else at

@@ -18,6 +18,9 @@ GROUPS: Mapping[str, tuple[AgentState, ...]] = {
 MOST_ENDED = 50
 """Ended agents on a board, the latest first."""
 
+MOST_LABELS = 200
+"""Labels that a page offers to choose from; the address takes any."""
+
 
 def grouped(agents: Iterable[Agent]) -> dict[str, list[Agent]]:
     """Return the agents of each group that has any; those that ended last come first, and few of them."""
@@ -27,6 +30,16 @@ def grouped(agents: Iterable[Agent]) -> dict[str, list[Agent]]:
         found[place.get(str(agent["state"]), "At work")].append(agent)
     found["Ended"] = sorted(found["Ended"], key=lambda agent: -(agent["ended_at"] or 0.0))[:MOST_ENDED]
     return {name: those for name, those in found.items() if those}
+
+
+def labels_of(labels: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return each label that there is, the first by name."""
+    return tuple(sorted({str(one) for those in labels for one in those})[:MOST_LABELS])
+
+
+def with_label(agents: Iterable[Agent], label: str) -> list[Agent]:
+    """Return the agents whose task has a label; all if it is empty."""
+    return [one for one in agents if not label or label in one["task"]["labels"]]
 
 
 def attention(agent: Agent) -> str:

@@ -54,16 +54,20 @@ class Live:
 
     def __init__(self, link: PanelLink, feed: Feed) -> None:
         self._link, self._feed, self._clock = link, feed, Clock()
-        self._board: tuple[int, str] = (-1, "")
+        self._boards: tuple[int, dict[str, str]] = (-1, {})
 
-    def board(self, _request: Request) -> StreamingResponse:
-        """The stream of the board."""
+    def board(self, request: Request) -> StreamingResponse:
+        """The stream of the board, or of the agents with a label."""
+        label = request.query_params.get("label", "")
 
         async def render() -> str:
             at = self._feed.version
-            if self._board[0] != at:  # one rendering for all browsers
-                self._board = (at, rendered(board(*await board_data(self._link))))
-            return self._board[1]
+            if self._boards[0] != at:  # one rendering for all browsers that ask for the same
+                self._boards = (at, {})
+            made = self._boards[1]
+            if label not in made:
+                made[label] = rendered(board(*await board_data(self._link), label))
+            return made[label]
 
         return self._stream(self._present("board", render))
 

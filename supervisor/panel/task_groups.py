@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from supervisor.panel.asked import TaskQuery
+from supervisor.panel.grouping import labels_of
 from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.tasks import TaskState
 
@@ -59,6 +60,7 @@ class TaskListPage:
         sections: Those with a task on the page.
         counts: How many tasks of the repository each state has, of the states that have any.
         repositories: The worktrees that have tasks, the first by name.
+        labels: The labels that tasks have, the first by name.
     """
 
     query: TaskQuery
@@ -66,6 +68,7 @@ class TaskListPage:
     sections: tuple[TaskSection, ...]
     counts: Mapping[str, int]
     repositories: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 def listed(tasks: Sequence[TaskRow], merges: Iterable[TaskRow], query: TaskQuery) -> TaskListPage:
@@ -77,7 +80,11 @@ def listed(tasks: Sequence[TaskRow], merges: Iterable[TaskRow], query: TaskQuery
         query: What is asked for.
     """
     due = {str(one["task"]) for one in merges if one["phase"] in DUE}
-    here = [one for one in tasks if query.repository in ("", one["repository"])]
+    here = [
+        one
+        for one in tasks
+        if query.repository in ("", one["repository"]) and (not query.label or query.label in one["labels"])
+    ]
     groups: dict[str, list[TaskRow]] = {name: [] for name in GROUPS}
     for one in here:
         if query.state in ("", one["state"]):
@@ -94,7 +101,8 @@ def listed(tasks: Sequence[TaskRow], merges: Iterable[TaskRow], query: TaskQuery
             sections.append(TaskSection(name, len(those), shown))
     repositories = sorted({str(one["repository"]) for one in tasks})[:MOST_REPOSITORIES]
     counts = Counter(str(one["state"]) for one in here)
-    return TaskListPage(replace(query, page=number), pages, tuple(sections), counts, tuple(repositories))
+    labels = labels_of(one["labels"] for one in tasks)
+    return TaskListPage(replace(query, page=number), pages, tuple(sections), counts, tuple(repositories), labels)
 
 
 def group_of(task: TaskRow, due: Collection[str]) -> str:

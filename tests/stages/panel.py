@@ -5,10 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 import anyio.to_thread
@@ -63,16 +64,17 @@ def token_of(html: str) -> str:
 
 
 @asynccontextmanager
-async def panel(base: Base, *options: str) -> AsyncIterator[PanelProcess]:
-    """`chaperon panel`, ended with the block."""
-    environ = {
-        "PATH": os.environ["PATH"], "HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime), "TZ": "UTC",
-    }  # fmt: skip
+async def panel(
+    base: Base, *options: str, environ: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[PanelProcess]:
+    """`chaperon panel`, ended with the block; `environ` is what its environment has besides."""
+    its = {"HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime), "TZ": "UTC"}
+    whole = {"PATH": os.environ["PATH"], **its, **environ}
     complaints = base.root / f"panel-{len(options)}.err"
     command = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", *options]
     with complaints.open("w") as errors:
         async with await anyio.open_process(
-            command, env=environ, stdin=subprocess.DEVNULL, stderr=errors, cwd=Path(__file__).parents[2]
+            command, env=whole, stdin=subprocess.DEVNULL, stderr=errors, cwd=Path(__file__).parents[2]
         ) as process:
             try:
                 assert process.stdout is not None

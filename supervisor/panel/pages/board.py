@@ -6,7 +6,8 @@ import htpy as h
 
 from monitors.contract.wording import counted, dollars
 from supervisor.cli.words import clean, local, what
-from supervisor.panel.grouping import attention, grouped, steps, verbs
+from supervisor.panel.asked import with_query
+from supervisor.panel.grouping import attention, grouped, labels_of, steps, verbs, with_label
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import (
     Data,
@@ -15,6 +16,7 @@ from supervisor.panel.pages.parts import (
     ask,
     badge,
     block,
+    choice,
     empty,
     lasted,
     path,
@@ -28,51 +30,86 @@ DRAIN = "Agents that work go on; no other begins until you take tasks again."
 
 
 def board_page(
-    frame: PageFrame, agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data
+    frame: PageFrame, agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data, label: str = ""
 ) -> h.Element:
-    """The page."""
+    """The page; with a label, of the agents that have it alone."""
+    labels = labels_of(agent["task"]["labels"] for agent in agents)
     return page(
         frame,
         "Board",
         h.h1(class_="hidden")["Board"],
-        h.div(id="board")[board(agents, waiting, costs, orders)],
-        live=LIVE,
+        h.form(method="get", class_="buttons")[choice("Label", "label", labels, label), h.button(type="submit")["Show"]]
+        if labels or label
+        else None,
+        h.div(id="board")[board(agents, waiting, costs, orders, label)],
+        live=with_query(LIVE, {"label": label}),
         here="Board",
     )
 
 
-def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data) -> h.Fragment:
+def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data, label: str = "") -> h.Fragment:
     """The part that changes."""
-    groups = grouped(agents)
+    shown = with_label(agents, label)
+    names = {agent["agent"] for agent in shown}
+    mine = [one for one in waiting if not label or one["agent"] in names]
+    groups = grouped(shown)
     return h.fragment[
-        waiting_section(waiting),
+        waiting_section(mine),
+        _elsewhere(len(waiting) - len(mine)),
         h.div(id="figures", class_="figures")[_figures(groups, costs)],
-        _of_all(agents, orders),
+        _of_all(shown, orders, label),
         [_group(name, those) for name, those in groups.items()]
-        or empty('No agent runs. Start one with: chaperon run "PROMPT" --repo DIR'),
+        or empty(
+            f"No agent has the label {clean(label, 64)}."
+            if label
+            else 'No agent runs. Start one with: chaperon run "PROMPT" --repo DIR'
+        ),
     ]
 
 
-def _of_all(agents: Sequence[Data], orders: Data) -> h.Element:
-    """The buttons for all agents, and the orders that stand."""
+def _elsewhere(number: int) -> h.Node:
+    if not number:
+        return None
+    return h.p(id="elsewhere")[
+        h.a(href="/")[f"{counted(number, 'action')} of other agents {'waits' if number == 1 else 'wait'} for you"]
+    ]
+
+
+def _of_all(agents: Sequence[Data], orders: Data, label: str) -> h.Element:
+    """The buttons for all agents, or for those with a label, and the orders that stand."""
     live = any(agent["ended_at"] is None for agent in agents)
-    drain, until = orders["drain"], orders["autopilot_until"]
+    until = orders["autopilot_until"]
+    drained = any((one["label"], one["repository"]) == (label, "") for one in _drains(orders))
+    held = any(label in ("", one["label"]) for one in orders["pauses"])
+    which, body = (f" with the label {clean(label, 64)}", {"label": label}) if label else ("", {})
     return h.section(id="all", aria_label="All agents")[
         [h.p(class_="error")[sentence] for sentence in _in_force(orders)],
         h.div(class_="buttons")[
             ask("New agent…", "new-agent", "/agents", kind="main", title="Start an agent"),
             [
-                ask("Pause all…", "confirm", "/orders/pause", title="Pause all agents", question=PAUSE),
-                ask("Say to all…", "say", "/orders/say", title="Say something to all agents"),
-                ask("Stop all…", "stop-all", "/orders/stop", kind="bad", title="Stop all agents"),
+                ask(
+                    "Pause all…",
+                    "confirm",
+                    "/orders/pause",
+                    title=f"Pause all agents{which}",
+                    question=PAUSE,
+                    body=body,
+                ),
+                ask("Say to all…", "say", "/orders/say", title=f"Say something to all agents{which}", body=body),
+                ask("Stop all…", "stop-all", "/orders/stop", kind="bad", title=f"Stop all agents{which}", body=body),
             ]
             if live
             else None,
-            post("Resume all", "/orders/resume") if orders["pauses"] else None,
-            post("Take tasks again", "/drain", body={"on": False})
-            if drain["on"]
+            post("Resume all", "/orders/resume", body=body) if held else None,
+            post("Take tasks again", "/drain", body={**body, "on": False})
+            if drained
             else ask(
-                "Take no tasks…", "confirm", "/drain", title="Take no new tasks", body={"on": True}, question=DRAIN
+                "Take no tasks…",
+                "confirm",
+                "/drain",
+                title=f"Take no new tasks{which}",
+                body={**body, "on": True},
+                question=DRAIN,
             ),
             ask("Leave them alone…", "autopilot", "/autopilot", title="Leave the agents alone")
             if until is None
@@ -82,13 +119,23 @@ def _of_all(agents: Sequence[Data], orders: Data) -> h.Element:
 
 
 def _in_force(orders: Data) -> Iterator[str]:
-    drain, until = orders["drain"], orders["autopilot_until"]
-    if drain["on"]:
-        yield clean(f"No new task is taken, says {drain['by']}. {drain['reason']}", 400)
+    until = orders["autopilot_until"]
+    for drain in _drains(orders):
+        yield clean(f"No new task{_of_which(drain)} is taken, says {drain['by']}. {drain['reason']}", 400)
     for pause in orders["pauses"]:
-        yield clean(f"All agents are paused, says {pause['by']}. {pause['reason']}", 400)
+        yield clean(f"All agents{_of_which(pause)} are paused, says {pause['by']}. {pause['reason']}", 400)
     if until is not None:
         yield "The agents are left alone" + (f" until {local(until)}." if until else " until their budget is spent.")
+
+
+def _drains(orders: Data) -> list[Data]:
+    """Return the drains in force: that of all tasks, and those of a label or a repository."""
+    return [*([orders["drain"]] if orders["drain"]["on"] else []), *orders["drains"]]
+
+
+def _of_which(order: Data) -> str:
+    label, repository = order["label"], order["repository"]
+    return (f" with the label {label}" if label else "") + (f" of {repository}" if repository else "")
 
 
 def waiting_section(waiting: Sequence[Data]) -> h.Node:

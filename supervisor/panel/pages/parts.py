@@ -132,6 +132,19 @@ def facts(rows: Iterable[tuple[str, h.Node]]) -> h.Element:
     return h.dl(class_="facts")[((h.dt[name], h.dd[value]) for name, value in rows if value not in ("", None))]
 
 
+def choice(label: str, name: str, values: Iterable[str], chosen: str) -> h.Element:
+    """A field of a form that chooses one of some values, or all; the choice is offered even if it is none of them."""
+    offered = list(values)
+    offered += [chosen] if chosen and chosen not in offered else []
+    return h.label[
+        f"{label} ",
+        h.select(name=name)[
+            h.option(value="", selected=not chosen)["all"],
+            (h.option(value=one, selected=one == chosen)[clean(one, 120)] for one in offered),
+        ],
+    ]
+
+
 def empty(sentence: str) -> h.Element:
     """The sentence of a list that has nothing."""
     return h.p(class_="empty")[sentence]

@@ -1,14 +1,13 @@
 """The list of stored tasks: what waits for a person on top, then all others by state, one page at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import htpy as h
 
 from supervisor.cli.words import clean
-from supervisor.panel.asked import TaskQuery
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, age, agent_link, ask, badge, empty, path
+from supervisor.panel.pages.parts import Data, age, agent_link, ask, badge, choice, empty, path
 from supervisor.panel.task_groups import TaskListPage, TaskSection
 from supervisor.protocol.tasks import TaskState
 
@@ -34,20 +33,11 @@ def tasks_page(frame: PageFrame, found: TaskListPage) -> h.Element:
 
 def _choice(found: TaskListPage) -> h.Element:
     query = found.query
-    known = list(found.repositories)
-    if query.repository and query.repository not in known:
-        known.append(query.repository)
     return h.form(method="get", class_="buttons")[
-        h.label["State ", h.select(name="state")[_options([str(one) for one in TaskState], query.state)]],
-        h.label["Repository ", h.select(name="repository")[_options(known, query.repository)]],
+        choice("State", "state", [str(one) for one in TaskState], query.state),
+        choice("Repository", "repository", found.repositories, query.repository),
+        choice("Label", "label", found.labels, query.label) if found.labels or query.label else None,
         h.button(type="submit")["Show"],
-    ]
-
-
-def _options(values: Sequence[str], chosen: str) -> list[h.Element]:
-    return [
-        h.option(value="", selected=not chosen)["all"],
-        *(h.option(value=one, selected=one == chosen)[clean(one, 120)] for one in values),
     ]
 
 
@@ -64,7 +54,7 @@ def tasks_list(found: TaskListPage) -> h.Fragment:
 def _figures(found: TaskListPage) -> Iterator[h.Element]:
     for state in TaskState:
         if number := found.counts.get(str(state), 0):
-            target = TaskQuery(str(state), found.query.repository).address()
+            target = replace(found.query, state=str(state), page=1).address()
             yield h.span[h.b[f"{number:,}"], " ", h.a(href=target)[str(state)]]
 
 

@@ -1,9 +1,10 @@
 """The routes of the panel's actions, over plain HTTP and a real daemon."""
 
+import anyio
 import pytest
 
 from supervisor.protocol.words import AgentState
-from tests.stages.daemon import Base, reached, served, until
+from tests.stages.daemon import PATIENCE_SECONDS, Base, reached, served, until
 from tests.stages.panel import panel
 
 
@@ -23,6 +24,41 @@ async def test_orders_to_all_reach_each_agent_and_stand_on_the_board(base: Base)
         assert "No new task is taken, says" in (await person.get("/")).text
         assert (await person.post("/orders/stop", json={"force": True})).json()["says"] == "Stop: 1 agent."
         await reached(daemon, AgentState.STOPPED)
+
+
+async def test_a_board_of_one_label_shows_and_steers_the_agents_with_it_alone(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:
+        for name, label in (("a1", "docs"), ("a2", "web")):
+            await daemon.submit(base.submission(name=name, prompt=f"Look at {label}", labels=(label,)), by="test")
+            await until(lambda name=name: daemon.board.summary(name).state == "running")  # type: ignore[misc]
+        whole = (await person.get("/")).text
+        assert '<option value="docs">docs</option><option value="web">web</option>' in whole
+        assert "Look at docs" in whole
+        assert "Look at web" in whole
+        part = (await person.get("/?label=docs")).text
+        assert 'data-live="/live/board?label=docs"' in part
+        assert "Look at docs" in part
+        assert "Look at web" not in part
+        assert "Pause all agents with the label docs" in part
+        paused = {"label": "docs", "reason": "lunch"}
+        assert (await person.post("/orders/pause", json=paused)).json()["says"] == "Pause: 1 agent."
+        await until(lambda: daemon.board.summary("a1").pause is not None)
+        assert daemon.board.summary("a2").pause is None
+        assert "All agents with the label docs are paused" in (await person.get("/?label=web")).text
+        assert ">Resume all<" in (await person.get("/?label=docs")).text
+        assert ">Resume all<" not in (await person.get("/?label=web")).text
+        assert (await person.post("/orders/resume", json={"label": "docs"})).json()["says"] == "Resume: 1 agent."
+        assert (await person.post("/drain", json={"on": True, "label": "docs"})).status_code == 200
+        assert "No new task with the label docs is taken" in (await person.get("/")).text
+        assert "No agent has the label none." in (await person.get("/?label=none")).text
+        async with person.stream("GET", "/live/board?label=web") as answer:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                async for line in answer.aiter_lines():
+                    if line.startswith("data: "):
+                        assert "Look at web" in line
+                        assert "Look at docs" not in line
+                        break
 
 
 async def test_what_a_rule_blocked_can_be_allowed_once_where_it_fired(base: Base) -> None:

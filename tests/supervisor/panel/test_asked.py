@@ -21,7 +21,7 @@ def test_a_state_that_there_is_not_and_a_page_before_the_first_are_as_if_they_we
     assert TaskQuery.of({"state": "parked", "page": "3"}) == TaskQuery("parked", "", 3)
 
 
-@pytest.mark.parametrize("query", [TaskQuery(), TaskQuery("parked", "/a b/&c=\u202e\"'", 3)])
+@pytest.mark.parametrize("query", [TaskQuery(), TaskQuery("parked", "/a b/&c=\u202e\"'", 3, "a=b&c")])
 def test_an_address_asks_for_what_it_was_made_of(query: TaskQuery) -> None:
     assert TaskQuery.of(dict(parse_qsl(query.address().partition("?")[2]))) == query
     assert query.address().isprintable()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from supervisor.core.states import TABLE, Transition
-from supervisor.panel.grouping import GROUPS, MOST_ENDED, attention, grouped, steps, verbs
+from supervisor.panel.grouping import GROUPS, MOST_ENDED, attention, grouped, labels_of, steps, verbs, with_label
 from supervisor.protocol.words import AgentState
 
 
@@ -46,3 +46,11 @@ def test_what_needs_a_look_is_told() -> None:
     assert "error" in attention(agent("idle", failed=True))
     assert attention(agent("failed", failed=True)) == ""
     assert steps(agent("idle", reviews={"allow": 2, "block": 1})) == 3
+
+
+def test_a_label_chooses_the_agents_that_have_it() -> None:
+    agents: list[dict[str, Any]] = [{"task": {"labels": labels}} for labels in (["web", "ui"], [], ["docs"])]
+    assert labels_of(one["task"]["labels"] for one in agents) == ("docs", "ui", "web")
+    assert with_label(agents, "ui") == agents[:1]
+    assert with_label(agents, "") == agents
+    assert with_label(agents, "u") == []

@@ -20,6 +20,7 @@ def task(id_: str, state: str = "pending", **more: Any) -> dict[str, Any]:
         "rank": 0.0,
         "changed_at": 0.0,
         "tries": 0,
+        "labels": (),
         **more,
     }
 
@@ -97,3 +98,11 @@ def test_a_list_has_the_tasks_of_one_state_and_one_repository_and_counts_all_sta
 
 def test_a_state_of_a_newer_daemon_is_shown_with_those_at_work() -> None:
     assert shown([task("t", "dreaming")]) == {"At work": ["t"]}
+
+
+def test_a_label_chooses_the_tasks_that_have_it_and_their_counts() -> None:
+    tasks = [task("one", labels=("docs", "ui")), task("two", "done", labels=("web",)), task("three")]
+    page = listed(tasks, (), TaskQuery(label="docs"))
+    assert [one["task"] for section in page.sections for one in section.tasks] == ["one"]
+    assert page.counts == {"pending": 1}
+    assert page.labels == ("docs", "ui", "web")

@@ -1,0 +1,154 @@
+"""A person steers by the panel in a real Chromium: the real CLI stops, does something else, is rehearsed, goes back."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from playwright.async_api import expect
+
+from supervisor.cli.commands.agents import project_checkpoints
+from supervisor.protocol.words import AgentState
+from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
+from tests.end_to_end.conftest import Stage
+from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
+from tests.stages.panel import browser, panel, tab
+from tests.support import names_in, processes_in
+
+pytestmark = pytest.mark.slow
+
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
+
+ENDLESS = "python3 -c 'import time; time.sleep(300)'; touch too-late"
+
+
+@pytest.mark.real_cli
+async def test_a_person_gives_the_real_cli_something_else_to_do_and_it_leaves_what_it_did(stage: Stage) -> None:
+    stage.bash(ENDLESS)
+    stage.write(stage.repo / "other.txt")
+    async with stage.playing(), served(stage.base) as (daemon, _), panel(stage.base) as shown, browser() as chrome:
+        await daemon.submit(stage.base.submission(), by="test")
+        await until(lambda: "python3" in names_in(stage.repo))
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await page.get_by_role("button", name="Redirect…").click()
+            dialog = page.get_by_role("dialog")
+            await expect(dialog.get_by_role("heading")).to_have_text("Give a1 something else to do")
+            await dialog.get_by_label("Text").fill("Write the other file.")
+            await dialog.get_by_role("button", name="Redirect").click()
+            await expect(page.locator("#agent-a1 .badge")).to_have_text("done")
+            await expect(page.locator("#agent-a1 .task")).to_have_text("Write the other file.")
+        await ended(daemon)
+    assert "Write the other file." in stage.told()
+    assert (stage.repo / "other.txt").exists()
+    assert not (stage.repo / "too-late").exists()
+    assert stage.nobody_is_left()
+
+
+@pytest.mark.real_cli
+async def test_a_person_stops_all_and_no_process_of_the_real_cli_is_left(stage: Stage) -> None:
+    endless = ScriptStep((ToolUse("Bash", {"command": ENDLESS, "description": "x"}),))
+    scripts = [ModelScript((endless,), when=f"Go to {name}.") for name in ("a1", "a2")]
+    async with (
+        stage.playing(*scripts),
+        served(stage.base) as (daemon, _),
+        panel(stage.base) as shown,
+        browser() as chrome,
+    ):
+        for name, workspace in (("a1", "in-place"), ("a2", "new")):
+            wanted = stage.base.submission(name=name, workspace=workspace, prompt=f"Go to {name}.")
+            await daemon.submit(wanted, by="test")
+            place = Path(daemon.board.summary(name).workspace)
+            await until(lambda place=place: "python3" in names_in(place))  # type: ignore[misc]
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await page.get_by_role("button", name="Stop all…").click()
+            dialog = page.get_by_role("dialog")
+            await dialog.get_by_label("Reason").fill("The disk is full")
+            await dialog.get_by_label("End all processes at once").check()
+            await dialog.get_by_role("button", name="Stop all").click()
+            await expect(page.locator("#toast")).to_have_text("Stop: 2 agents.")
+            for name in ("a1", "a2"):
+                await expect(page.locator(f"#agent-{name} .badge")).to_have_text("stopped")
+                await expect(page.locator(f"#agent-{name}")).to_contain_text("The disk is full")
+        for name in ("a1", "a2"):
+            await reached(daemon, AgentState.STOPPED, name)
+        await until(lambda: processes_in(stage.base.root) == [])
+    assert not (stage.repo / "too-late").exists()
+
+
+@pytest.mark.real_cli
+async def test_a_rehearsal_that_a_person_starts_plays_the_real_cli_and_says_what_came_of_it(
+    tmp_path: Path, real_claude: Path
+) -> None:
+    base = Base(tmp_path / "base")
+    scenario = tmp_path / "small.yaml"
+    scenario.write_text(
+        "name: small\ntask: {prompt: go}\n"
+        "steps: [{name: only, use: {tool: Bash, input: {command: touch made, description: A step}}}]\n"
+        "expect: {decisions: [{step: only, decision: warn}], state: done}\n"
+    )
+    environ = {"CHAPERON_AGENT__COMMAND": str(real_claude)}
+    async with (
+        served(base),
+        panel(base, environ=environ) as shown,
+        browser() as chrome,
+        tab(chrome) as page,
+    ):
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.goto(f"{shown.url}/trials")
+        await page.get_by_label("Scenario: a name, or the path of a file").fill(str(scenario))
+        await page.get_by_role("button", name="Rehearse").click()
+        await expect(page.locator("h1")).to_have_text("rehearse-1")
+        await expect(page.locator("#trial .badge")).to_have_text("done")
+        await expect(page.locator("#trial")).to_contain_text("Not all is as the scenario expects.")
+        await expect(page.locator("#trial")).to_contain_text("expect.decisions[0]")
+        await page.get_by_text("All of it").click()
+        await expect(page.locator("#trial pre")).to_contain_text('"state": "done"')
+
+
+async def test_a_person_goes_back_with_a_whole_project_and_undoes_it(tmp_path: Path) -> None:
+    base = Base(tmp_path / "base")
+    base.config["tasks"] = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 10_000_000}  # none is claimed
+    app = base.repo / "app.py"
+    app.write_text("good\n")
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    await anyio.run_process(["git", *identity, "commit", "--quiet", "--allow-empty", "-m", "Begin"], cwd=base.repo)
+    async with (
+        served(base) as (daemon, client),
+        panel(base) as shown,
+        browser() as chrome,
+        tab(chrome) as page,
+    ):
+        task = {"prompt": "Write the changelog", "repository": str(base.repo)}
+        (await client.post("/v1/tasks", json={"tasks": [task]})).raise_for_status()
+        (added,) = daemon.board.tasks
+        kept = {"project": str(base.repo), "name": "friday", "note": ""}
+        (await client.post(project_checkpoints.PATH, json=kept)).raise_for_status()
+        app.write_text("bad\n")
+        (await client.post(f"/v1/tasks/{added.spec.id}/cancel", json={})).raise_for_status()
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.goto(f"{shown.url}/projects")
+        await page.get_by_role("link", name="friday").click()
+        await expect(page.locator("main")).to_contain_text("app.py")
+        await page.wait_for_load_state()  # before it, no script has seen the button
+        await page.get_by_role("button", name="Go back with the whole project…").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("to confirm").fill("fridays")
+        await dialog.get_by_role("button", name="Go back").click()
+        await expect(dialog).to_contain_text("Nothing was changed")
+        assert app.read_text() == "bad\n"
+        await dialog.get_by_label("to confirm").fill("friday")
+        await dialog.get_by_role("button", name="Go back").click()
+        await expect(page.locator("h1")).not_to_have_text("friday")
+        await page.wait_for_load_state()
+        assert app.read_text() == "good\n"
+        assert daemon.board.tasks.get(added.spec.id).state == "pending"
+        undo = await page.locator("h1").inner_text()
+        await page.get_by_role("button", name="Go back with the whole project…").click()
+        await dialog.get_by_label("to confirm").fill(undo)
+        await dialog.get_by_role("button", name="Go back").click()
+        await expect(page.locator("h1")).not_to_have_text(undo)
+        assert app.read_text() == "bad\n"
+        assert daemon.board.tasks.get(added.spec.id).state == "cancelled"
