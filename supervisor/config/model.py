@@ -395,6 +395,10 @@ class Audit(Section):
     """Source of the key of marks and seals: `file:PATH`, which others may not read; `command:PROGRAM ARGUMENTS`, which
     prints it; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in the state directory.
     Takes effect at the daemon's next start."""
+    encrypt: bool = False
+    """Whether the journal, the snapshot and the archive of ended agents are encrypted on the disk, and what CLIs print
+    also with `store: full`. Agents' names, times and kinds of records stay readable. It needs `key`: a key beside what
+    it seals protects nothing. Takes effect at the daemon's next start; what was written before stays as it is."""
     patterns: Annotated[dict[str, str], AfterValidator(_patterns)] = Field(default={})
     """Regular expressions of RE2 for values that are masked as well, by the name that their marks have.
     Example: `{employee: '\\bE-[0-9]{6}\\b'}`."""
@@ -409,6 +413,12 @@ class Audit(Section):
     export_format: Literal["json", "csv"] = "json"
     """In what form `chaperon tail --export` and `chaperon incidents --export` print: `json` lines as they are, or
     `csv` with a head."""
+
+    @model_validator(mode="after")
+    def _encrypts_with_a_key(self) -> "Audit":
+        if self.encrypt and not self.key:
+            raise ValueError("encrypt needs a key that does not lie beside the records: name one with audit.key")
+        return self
 
 
 class CheckpointsSection(Section):

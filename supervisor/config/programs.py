@@ -52,13 +52,22 @@ def with_values(config: Config, values: Mapping[str, Any]) -> Config:
     """Return a configuration with other values of these keys. Keys that it does not know are passed over."""
     dumped = config.model_dump(by_alias=True)
     for key, value in values.items():
-        if key not in PROGRAM_KEYS:
+        if key not in PROGRAM_KEYS or is_no_program(key, _at(dumped, key)):
             continue
         section, _, name = key.partition(".")
         if key == "agent.environment":
             value = {**{one: text for one, text in dumped[section][name].items() if not _steers(one)}, **value}
         dumped[section][name] = value
     return Config.model_validate(dumped)
+
+
+def is_no_program(key: str, value: Any) -> bool:
+    """Whether a key names a place of the key of records, and no program.
+
+    Nothing is run by it, and another key opens nothing. A start with the recovery key, in the place of one that was
+    lost, must not ask a daemon that cannot start for leave.
+    """
+    return key == "audit.key" and not str(value).startswith(_COMMAND)
 
 
 def program_files(config: Config) -> tuple[str, ...]:

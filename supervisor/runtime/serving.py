@@ -125,6 +125,7 @@ def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingServic
         pickled(policy.config, policy.nobody),
         log.level,
         most_connections(allowed()),
+        daemon.protector.seals.keys,
     )
     reader = ReadingService(places, daemon.journal)
     daemon.deferred_reviews.ask(partial(reviewed, reader))

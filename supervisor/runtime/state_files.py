@@ -114,21 +114,21 @@ class StateFiles:
             ChaperonError: The journal is damaged, or the disk failed.
         """
         places = self._places
-        restore = self._protector.restore()
+        restore, stored = self._protector.restore(), self._protector.restore_stored()
         key = self._key = self._signing.known()
-        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION, restore, key=key)
+        snapshot = read_snapshot(places.state, SNAPSHOT_VERSION, stored, key=key)
         found = self._read_archive(snapshot)
         if isinstance(snapshot, Snapshot) and not found.complete:
             lacks = found.problem or f"The archive {self._archive.path} lacks what the snapshot needs of it."
             snapshot = NoSnapshot(f"{lacks} The snapshot was passed over: the journal is read.")
-        base = self._read_base(snapshot, restore)
+        base = self._read_base(snapshot, stored)
         begin = _begin(snapshot, base)
         # Without a key all that is there is looked at once: whether lines say that they are signed.
         checked = begin if key is not None else _before_first(places.journal)
         journal, recovery = Journal.open(
             places.journal,
             trusted=checked,
-            look=past.look,
+            look=partial(past.look, opened=self._protector.seals.opened),
             key=key,
             disk=self._disk,
             clock=self._clock,
@@ -141,7 +141,7 @@ class StateFiles:
         read, snapshot = snapshot, unless_ahead(snapshot, recovery.n)
         if snapshot is not read:
             discard_snapshot(places.state, disk=self._disk)
-            base = self._read_base(snapshot, restore)
+            base = self._read_base(snapshot, stored)
             begin = _begin(snapshot, base)
         lacked = snapshot.problem if isinstance(snapshot, NoSnapshot) else ""
         if base is not None:
@@ -149,7 +149,11 @@ class StateFiles:
                 journal.close()
                 raise _cannot_begin(places.journal, f"it is of record {base.snapshot.n}, the last one is {recovery.n}")
             snapshot = base.snapshot
-        ends = [end for end in map(_known_end, found.lines) if end is not None and end.n <= recovery.n]
+        ends = [
+            end
+            for end in (_known_end(line, self._protector.seals.read) for line in found.lines)
+            if end is not None and end.n <= recovery.n
+        ]
         metrics, counted = Metrics(board.record), 0
         if isinstance(snapshot, Snapshot):
             counted = snapshot.n
@@ -230,8 +234,9 @@ class StateFiles:
             return gone
 
     def _forget(self, words: ForgottenWords, n: int, rows: Sequence[bytes], state: dict[str, object]) -> int:
-        gone = forget_records(self._places.journal, words, self._key, n, self._disk)
-        found = read_snapshot(self._places.journal, SNAPSHOT_VERSION, bytes, BASE_STATE_NAME, self._key)
+        gone = forget_records(self._places.journal, words, self._key, n, self._disk, self._protector.seals)
+        seals = self._protector.seals
+        found = read_snapshot(self._places.journal, SNAPSHOT_VERSION, seals.read, BASE_STATE_NAME, self._key)
         if isinstance(found, Snapshot):
             kept = [each for each in found.state["ended"] if each["agent"] != words.agent]
             whole = words.taken_out({**found.state, "ended": kept})
@@ -240,6 +245,7 @@ class StateFiles:
                 found.n,
                 SNAPSHOT_VERSION,
                 whole,
+                seals.stored,
                 key=self._secret,
                 disk=self._disk,
                 name=BASE_STATE_NAME,
@@ -281,7 +287,7 @@ class StateFiles:
 
     def _write_base_state(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
         whole = {**state, "ended": [orjson.loads(row) for row in rows]}
-        protect, name = self._protector.data, BASE_STATE_NAME
+        protect, name = self._protector.stored, BASE_STATE_NAME
         write_snapshot(
             self._places.journal, n, SNAPSHOT_VERSION, whole, protect, key=self._secret, disk=self._disk, name=name
         )
@@ -323,7 +329,7 @@ class StateFiles:
             self._archived = {one.agent: board.version(one.agent) for one in ended}
 
     def _write(self, n: int, rows: Sequence[bytes], state: dict[str, object]) -> None:
-        protect = self._protector.data
+        protect = self._protector.stored
         mark = self._archive.append(n, [protect(row) for row in rows])
         state = _with(mark, state)
         write_snapshot(self._places.state, n, SNAPSHOT_VERSION, state, protect, key=self._secret, disk=self._disk)
@@ -362,10 +368,11 @@ def _fold(
 ) -> list[events.IncidentOpened | events.FaultSeen]:
     """Fold the journal from behind `begin` on; metrics have what is up to `counted`. Returns the incidents in it."""
     missed: list[events.IncidentOpened | events.FaultSeen] = []
-    passes, passed = board.past.passes, Counter[str]()
+    passes, passed, opened = board.past.passes, Counter[str](), journal.opened
     for some in journal.lines(begin):
-        for n, line in enumerate(some.lines, some.n):
-            kind = records.kind_of(line)
+        for n, stored in enumerate(some.lines, some.n):
+            kind = records.kind_of(stored)
+            line = opened(stored) if kind in OF_ONE_SESSION else stored
             if kind in OF_ONE_SESSION and passes(records.agent_of(line), n, kind, line):
                 if n > counted:
                     passed[kind] += 1
@@ -423,8 +430,8 @@ def _first_needed(snapshot: Snapshot) -> int:
     return snapshot.n if oldest is None else min(snapshot.n, oldest - 1)
 
 
-def _known_end(line: ArchivedSummary) -> KnownEnd | None:
+def _known_end(line: ArchivedSummary, opened: Callable[[bytes], bytes]) -> KnownEnd | None:
     try:
-        return KnownEnd(line.n, read_summary(line.summary))
+        return KnownEnd(line.n, read_summary(opened(line.summary)))
     except ValueError:  # of another make: its agent is read from the journal
         return None

@@ -89,7 +89,7 @@ def run_watched(wanted: WatchedRun) -> int:
 async def _watched(wanted: WatchedRun, places: StatePaths) -> int:
     """Run the CLI with our input, output and terminal, and pass signals on; its exit code."""
     async with (
-        run_daemon(Setup(wanted.config, places, claims=False, last=True)) as daemon,
+        run_daemon(Setup(_in_the_clear(wanted.config), places, claims=False, last=True)) as daemon,
         anyio.create_task_group() as tasks,
     ):
         await daemon.answering.wait()
@@ -104,6 +104,11 @@ async def _watched(wanted: WatchedRun, places: StatePaths) -> int:
             await _ended(daemon.board, daemon.watchers)
         tasks.cancel_scope.cancel()
     return code if code >= 0 else BY_SIGNAL - code
+
+
+def _in_the_clear(config: Config) -> Config:
+    """Return the policy with a journal in the clear: its folder goes with the run, and the report is a copy."""
+    return config.model_copy(update={"audit": config.audit.model_copy(update={"encrypt": False})})
 
 
 async def _pass_on_signals(process: Any) -> None:

@@ -44,11 +44,15 @@ class DeadlyDisk(RealDisk):
         return super().write(fd, data)
 
 
+def audit_of(base: Path) -> Audit:
+    """Records as they are, since what was printed is compared; masked and encrypted where the test made a key."""
+    key = base / "key"
+    return Audit(encrypt=True, key=f"file:{key}") if key.exists() else Audit(store="full")
+
+
 async def main(base: Path, kill_at: int, share: float) -> None:
     places = StatePaths(state=base / "state", runtime=base / "run")
-    config = Config(
-        agent=Agent(command=str(base / "claude")), audit=Audit(store="full")
-    )  # what was printed is compared
+    config = Config(agent=Agent(command=str(base / "claude")), audit=audit_of(base))
     model = {name: os.environ[name] for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE_", "DISABLE_"))}
     environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home"), **model}
     async with run_daemon(Setup(config, places, environ, disk=DeadlyDisk(kill_at, share))) as daemon:

@@ -14,7 +14,10 @@ from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.journal.reader import read_records
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.journal.reader import read_lines, read_records
+from supervisor.runtime.protection.keys import load_key
+from supervisor.runtime.protection.seals import RecordSeals
 from tests.kill import forked
 from tests.kill.daemon import STAND_IN
 
@@ -64,6 +67,36 @@ def assert_whole(base: Path) -> None:
     assert states == [AgentState.RUNNING, AgentState.FINISHING, AgentState.DONE]
 
 
+MAIL = "anna.schmidt@firma-geheim.de"
+"""What the run has to know in full until its end, and what nothing may have after it."""
+
+
+def prepare_sealed(base: Path) -> None:
+    prepare(base)
+    (base / "repo" / "plan.json").write_text(json.dumps([*PLAN, f"touch {MAIL}"]))
+    (base / "key").write_text("0123456789abcdef" * 4)
+    (base / "key").chmod(0o600)
+
+
+def assert_whole_and_sealed(base: Path) -> None:
+    """What ran is what was asked for, once; the journal can be read with the key, and has nothing in full."""
+    assert (base / "repo" / "ran.log").read_text().splitlines() == [*RAN, f"touch {MAIL}"]
+    answered = [json.loads(line)[0] for line in (base / "repo" / "answers.log").read_text().splitlines()]
+    assert len(answered) == len(set(answered)) == 1 + len(PLAN) + 1 + len(RAN) + 1
+    key = load_key(base / "state", f"file:{base / 'key'}", {}, Clock())
+    lines = list(read_lines(base / "state" / "journal"))
+    assert all(b'"sealed":"1.' in line.data for line in lines if b'"kind":"line_received"' in line.data)
+    records = list(read_records(base / "state" / "journal", opened=RecordSeals(key.data).opened))
+    assert [record.n for record in records] == list(range(1, len(lines) + 1))
+    states = [record.event.after for record in records if isinstance(record.event, events.StateChanged)]
+    assert states == [AgentState.RUNNING, AgentState.FINISHING, AgentState.DONE]
+    reviews = [record.event for record in records if isinstance(record.event, events.ReviewMade)]
+    assert [review.action.input["command"] for review in reviews][:-1] == PLAN
+    assert reviews[-1].action.input["command"].startswith("touch [mail:")
+    kept = [path for path in (base / "state").rglob("*") if path.is_file() and "checkpoints" not in path.parts]
+    assert [path for path in kept if MAIL.encode() in path.read_bytes()] == []
+
+
 def nobody_left(base: Path) -> bool:
     return not any(str(base) in " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
 
@@ -89,6 +122,29 @@ def test_a_daemon_killed_at_any_write_loses_nothing_and_doubles_nothing(tmp_path
     else:
         pytest.fail(f"the run has more than {WRITES} writes")
     assert killed >= (10 if share == 0.0 else 3), "a busy machine groups more events into a write, but never so many"
+
+
+@pytest.mark.timeout(600)
+def test_a_daemon_killed_at_any_write_under_masking_and_encryption_goes_on_with_what_it_needs(tmp_path: Path) -> None:
+    killed = 0
+    for kill_at in range(2, WRITES, 7):
+        base = tmp_path / str(kill_at)
+        prepare_sealed(base)
+        first = daemon(base, kill_at, (0.5, 0.0, 1.0)[kill_at % 3])
+        if first.returncode == 0:
+            break
+        assert first.returncode == -9, first.stderr
+        killed += 1
+        second = daemon(base)
+        assert second.returncode == 0, second.stderr
+        assert_adopted(second.stdout)
+        assert_whole_and_sealed(base)
+        assert nobody_left(base)
+    else:
+        pytest.fail(f"the run has more than {WRITES} writes")
+    assert killed >= 2, "a busy machine groups more events into a write, but never so many"
+    assert daemon(base).returncode == 0  # forgets what the one before had no time for
+    assert list((base / "state/sealed").glob("*.sealed")) == []
 
 
 def assert_adopted(line: str) -> None:

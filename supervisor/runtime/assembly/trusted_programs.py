@@ -23,7 +23,14 @@ from host.durable import replace_file, write_new
 from monitors.contract.errors import ChaperonError
 from monitors.secret_patterns import masked
 from supervisor.config.model import Config
-from supervisor.config.programs import commands_of, program_files, program_values, with_files, with_values
+from supervisor.config.programs import (
+    commands_of,
+    is_no_program,
+    program_files,
+    program_values,
+    with_files,
+    with_values,
+)
 
 LIST_NAME = "programs.json"
 
@@ -109,7 +116,7 @@ class TrustedPrograms:
                 key, _words(value), None if then.values.get(key, value) == value else _words(then.values[key])
             )
             for key, value in now.values.items()
-            if value != _USUAL[key] or then.values.get(key, value) != _USUAL[key]
+            if (value != _USUAL[key] or then.values.get(key, value) != _USUAL[key]) and not is_no_program(key, value)
         ]
         files = [
             TrustedProgram(path, is_[:12], None if was == is_ else (was or "not named")[:12])

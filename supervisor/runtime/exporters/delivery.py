@@ -233,7 +233,7 @@ class Exporting:
         for line in lines:
             if not self._wants_all and not any(kind.encode() in line.data for kind in INCIDENTS):
                 continue
-            record = export_record(line.n, line.data, whole=self._wants_all)
+            record = export_record(line.n, self._journal.opened(line.data), whole=self._wants_all)
             if record is not None:
                 found.append(record)
         return found

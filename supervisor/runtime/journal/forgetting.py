@@ -21,6 +21,7 @@ from supervisor.runtime.journal.index import index_path
 from supervisor.runtime.journal.mending import KEPT_SUFFIX
 from supervisor.runtime.journal.reader import Segment, list_segments
 from supervisor.runtime.journal.signing import SigningKey
+from supervisor.runtime.protection.seals import SEALED, UNSEALED, RecordSeals, SealedRecordError
 
 FORGOTTEN = "forgotten"
 """The word in the place of the agent's name, of its sessions, and of its branch."""
@@ -76,7 +77,12 @@ class ForgottenWords:
 
 
 def forget_records(
-    directory: Path, words: ForgottenWords, key: SigningKey | None, before: int, disk: Disk = REAL_DISK
+    directory: Path,
+    words: ForgottenWords,
+    key: SigningKey | None,
+    before: int,
+    disk: Disk = REAL_DISK,
+    seals: RecordSeals = UNSEALED,
 ) -> int:
     """Take an agent's records out of the files of a journal that grow no more; return how many went. Blocks.
 
@@ -86,6 +92,7 @@ def forget_records(
         key: The key of the journal; None if it is not signed.
         before: The number of a record; files that begin with it or later are left alone.
         disk: Another, in tests.
+        seals: Opens lines, and seals those that are written again.
 
     Raises:
         OSError: A file could not be written. Those before it are done, and the journal can be read.
@@ -93,19 +100,20 @@ def forget_records(
     gone = 0
     for segment in list_segments(directory):
         if segment.first < before:
-            gone += _forget_in(segment, words, key, disk)
+            gone += _forget_in(segment, words, key, disk, seals)
     for path in sorted(directory.iterdir()):
         if path.name.endswith((TORN_SUFFIX, KEPT_SUFFIX)):
             _drop_lines(path, words, disk)
     return gone
 
 
-def only_of(directory: Path, agent: str) -> tuple[set[str], set[str]]:
+def only_of(directory: Path, agent: str, seals: RecordSeals = UNSEALED) -> tuple[set[str], set[str]]:
     """Return the sessions and the marks of masked values that records of an agent have, and no other's. Blocks."""
     own, others = (set[bytes](), set[bytes]()), (set[bytes](), set[bytes]())
     for segment in list_segments(directory):
         for line in segment.path.read_bytes().split(b"\n"):
             sessions, marks = own if records.agent_of(line) == agent else others
+            line = _plain(line, seals)
             sessions.update(_SESSION.findall(line))
             marks.update(found.group() for found in MARK.finditer(line))
     of_own, of_others = ([{one.decode() for one in each} for each in some] for some in (own, others))
@@ -136,9 +144,17 @@ def forget_lines(path: Path, of_agent: Callable[[dict[str, Any]], bool], words: 
     replace_file(path, b"".join(kept), disk=disk)
 
 
-def _forget_in(segment: Segment, words: ForgottenWords, key: SigningKey | None, disk: Disk) -> int:
+def _plain(line: bytes, seals: RecordSeals) -> bytes:
+    """Return a line in the clear; one that cannot be opened as it is, since the next start says what is to be said."""
+    try:
+        return seals.opened(line)
+    except SealedRecordError:
+        return line
+
+
+def _forget_in(segment: Segment, words: ForgottenWords, key: SigningKey | None, disk: Disk, seals: RecordSeals) -> int:
     data = segment.path.read_bytes()
-    if not words.anywhere(data):
+    if not words.anywhere(data) and SEALED not in data:
         return 0
     index = index_path(segment.path)
     if index.exists():
@@ -147,14 +163,16 @@ def _forget_in(segment: Segment, words: ForgottenWords, key: SigningKey | None, 
     gone = 0
     new = [header]
     for line in lines:
-        stands, own = _in_place_of(line, words, key) if words.anywhere(line) else (line, False)
+        named = words.anywhere(_plain(line, seals))
+        stands, own = _in_place_of(line, words, key, seals) if named else (line, False)
         new.append(stands)
         gone += own
-    replace_file(segment.path, b"\n".join(new), disk=disk)
+    if (changed := b"\n".join(new)) != data:
+        replace_file(segment.path, changed, disk=disk)
     return gone
 
 
-def _in_place_of(line: bytes, words: ForgottenWords, key: SigningKey | None) -> tuple[bytes, bool]:
+def _in_place_of(line: bytes, words: ForgottenWords, key: SigningKey | None, seals: RecordSeals) -> tuple[bytes, bool]:
     """Return what stands in the place of a line, and whether the line was one of the agent's.
 
     What is not a whole line, signed as it must be, is left: the next start says what is to be said of it.
@@ -170,14 +188,15 @@ def _in_place_of(line: bytes, words: ForgottenWords, key: SigningKey | None) -> 
     if agent == words.agent:
         body = records.spell(RecordForgotten(agent="", at=float(int(at)), mono=0.0))
     else:
-        fields = anyjson.loads(line) if anyjson.has_escapes(line) else anyjson.decode(line)
+        plain = _plain(line, seals)
+        fields = anyjson.loads(plain) if anyjson.has_escapes(plain) else anyjson.decode(plain)
         kind = fields.pop("kind", "")
         for name in ("n", "f", "m", "p", "c"):
             fields.pop(name, None)
         kept = words.taken_out(fields)
         if kept == fields:
             return line, False
-        body = anyjson.dumps({**kept, "kind": kind})
+        body = seals.event(anyjson.dumps({**kept, "kind": kind}))
     secret = key.key if signed and key is not None else b""
     return _framed(n, body, line, secret), agent == words.agent
 

@@ -81,6 +81,8 @@ class Journal:
         protector: Protector = UNPROTECTED,
     ) -> None:
         self.directory = directory
+        self.opened = protector.seals.opened
+        """Returns a line in the clear, as it is for those who read it."""
         self._last = found.n
         self._put_bytes = 0
         self.reserve = Reserve(directory / RESERVE_NAME, RESERVE_BYTES, disk)
@@ -248,17 +250,17 @@ class Journal:
         Raises:
             JournalDamagedError: A line is damaged; the records before it were yielded.
         """
-        return read_records(self.directory, after, self._writer.written_n)
+        return read_records(self.directory, after, self._writer.written_n, self.opened)
 
     def lines(self, after: int = 0) -> Iterator[StoredLines]:
         """Read the lines of `read`, which `open` has just checked, for the fold at start; raises and blocks as that."""
         return read_again(self.directory, after, self._writer.written_n)
 
     async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[StoredLine, None]:
-        """Yield the lines behind `after`, one by one, as `follow_chunks` does."""
+        """Yield the lines behind `after`, one by one, as `follow_chunks` does, and in the clear."""
         async for lines in self.follow_chunks(after, live=live):
             for line in lines:
-                yield line
+                yield line._replace(data=self.opened(line.data))
 
     async def follow_chunks(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[list[StoredLine], None]:
         """Yield the lines after `after`, from the files, at the reader's own pace, one read's lines at a time.

@@ -4,7 +4,7 @@ A file (a segment) is named by the number of its first record and begins with a 
 over from the file before. Nothing here writes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -382,10 +382,12 @@ def _of_segment(segment: Segment, after: int, upto: int) -> Iterator[StoredLines
             n, line, offset = n + len(lines), line + len(lines), offset + len(data)
 
 
-def read_records(directory: Path, after: int = 0, upto: int | None = None) -> Iterator[JournalRecord]:
-    """Read the journal's records, as `read_lines` reads its lines.
+def read_records(
+    directory: Path, after: int = 0, upto: int | None = None, opened: Callable[[bytes], bytes] = bytes
+) -> Iterator[JournalRecord]:
+    """Read the journal's records, as `read_lines` reads its lines, which `opened` gives in the clear.
 
     Raises:
         JournalDamagedError: A line is damaged, or its event does not fit its kind.
     """
-    return (line.record() for line in read_lines(directory, after, upto))
+    return (line._replace(data=opened(line.data)).record() for line in read_lines(directory, after, upto))

@@ -15,6 +15,7 @@ import orjson
 from monitors.masking import MARK, MaskedRecord, Masker, restored
 from supervisor.protocol import records
 from supervisor.runtime.protection.outputs import OutputSeal, new_seal, seal_of
+from supervisor.runtime.protection.seals import UNSEALED, RecordSeals
 from supervisor.runtime.protection.vault import Vault
 
 TASK = "task:"
@@ -36,10 +37,17 @@ class Protector:
         masker: Finds what is to be masked; None leaves records as they are.
         vault: Keeps values for those who go on; None keeps none.
         outputs: Key of the seals of what CLIs print; empty if there is none.
+        seals: Encrypts what is written, and opens what is read.
     """
 
-    def __init__(self, masker: Masker | None = None, vault: Vault | None = None, outputs: bytes = b"") -> None:
-        self._masker, self._vault, self._outputs = masker, vault, outputs
+    def __init__(
+        self,
+        masker: Masker | None = None,
+        vault: Vault | None = None,
+        outputs: bytes = b"",
+        seals: RecordSeals = UNSEALED,
+    ) -> None:
+        self._masker, self._vault, self._outputs, self.seals = masker, vault, outputs, seals
         self._due: list[tuple[str, Mapping[bytes, bytes]]] = []
 
     @property
@@ -50,7 +58,10 @@ class Protector:
     # ── the journal ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def event(self, body: bytes) -> bytes:
-        """Mask an event's part of its line. What stood there is kept with the next `settle`."""
+        """Mask an event's part of its line, and seal it. What stood there is kept with the next `settle`."""
+        return self.seals.event(self._masked(body))
+
+    def _masked(self, body: bytes) -> bytes:
         if self._masker is None:
             return body
         masked = self._masker.mask(body)
@@ -74,11 +85,16 @@ class Protector:
             del self._due[0]
 
     def restore(self) -> Callable[[bytes], bytes]:
-        """Return what puts values back into records that are read at a start."""
+        """Return what opens records that are read at a start, and puts values back into them."""
         values = self._vault.values() if self._vault is not None else {}
-        if not values:
-            return lambda data: data
-        return lambda data: restored(data, values)
+        opened = self.seals.opened
+        return opened if not values else lambda data: restored(opened(data), values)
+
+    def restore_stored(self) -> Callable[[bytes], bytes]:
+        """Return the same for what `stored` has written."""
+        values = self._vault.values() if self._vault is not None else {}
+        read = self.seals.read
+        return read if not values else lambda data: restored(read(data), values)
 
     def forget_ended(self, live: Iterable[str], tasks: Iterable[str]) -> list[str]:
         """Forget what was kept for agents and tasks that have ended. Blocks.
@@ -136,7 +152,7 @@ class Protector:
 
     def new_seal(self) -> OutputSeal | None:
         """Draw the seal of a launch; None if what it prints stays in the clear."""
-        return new_seal(self._outputs) if self._outputs and self.masks else None
+        return new_seal(self._outputs) if self._outputs and (self.masks or self.seals.seals) else None
 
     def seal_of(self, directory: Path) -> bytes:
         """Return the key of a launch's output; empty if that is in the clear. Blocks."""
@@ -148,6 +164,10 @@ class Protector:
         """Mask a record of our own: JSON, in one line or more."""
         masked = self._mask(data)
         return _with_places(masked).data if masked.values else data
+
+    def stored(self, data: bytes) -> bytes:
+        """Mask and seal a record of our own that only a start reads."""
+        return self.seals.stored(self.data(data))
 
     def text(self, text: str) -> str:
         """Mask a plain text: a message to people, a line of the log."""

@@ -56,6 +56,8 @@ class ReadPaths:
     """Of the daemon's own log."""
     connections: int
     """How many may be open at once."""
+    data_keys: tuple[bytes, ...] = ()
+    """The keys that open sealed records; none if none were ever sealed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from supervisor.protocol import records
 from supervisor.protocol.records import RecordError
 from supervisor.runtime.journal.index import FileIndex, JournalIndexes, Span
 from supervisor.runtime.journal.reader import Cursor, Segment, list_segments
+from supervisor.runtime.protection.seals import UNSEALED, RecordSeals
 from supervisor.runtime.reading.jobs import Events
 from supervisor.runtime.reading.progress import Follower
 
@@ -26,9 +27,13 @@ class JournalLines:
     Args:
         journal: The journal's indexes.
         list_files: Lists its files.
+        seals: Opens lines that are sealed.
     """
 
-    def __init__(self, indexes: JournalIndexes, list_files: Callable[[], list[Segment]]) -> None:
+    def __init__(
+        self, indexes: JournalIndexes, list_files: Callable[[], list[Segment]], seals: RecordSeals = UNSEALED
+    ) -> None:
+        self._opened = seals.opened
         self._indexes = indexes
         self._list_files = list_files
 
@@ -42,14 +47,16 @@ class JournalLines:
         upto = progress.written if job.follow else min(job.last, progress.written)
         if job.agent is not None:
             for part in self._of_agent(job.agent, passed, upto):
-                if wanted := _joined(part, job.since):
+                if wanted := _joined(map(self._opened, part), job.since):
                     yield wanted
             passed = max(passed, upto)
         cursor = self._cursor_behind(passed)
         while True:
             while passed < upto and (lines := cursor.take(upto)):
                 passed = lines[-1].n
-                if wanted := _joined((line.data for line in lines if _is_of(line.data, job.agent)), job.since):
+                if wanted := _joined(
+                    (self._opened(line.data) for line in lines if _is_of(line.data, job.agent)), job.since
+                ):
                     yield wanted
             if not job.follow or progress.over:
                 return
@@ -138,7 +145,7 @@ def _is_of(line: bytes, agent: str | None) -> bool:
     return agent is None or records.whose_and_when(line)[0] == agent
 
 
-def _joined(lines: "Iterator[bytes] | list[bytes]", since: float) -> bytes:
+def _joined(lines: Iterator[bytes], since: float) -> bytes:
     chosen = (line for line in lines if not since or records.whose_and_when(line)[1] >= since)
     return b"".join(map(anyjson.readable, chosen))
 

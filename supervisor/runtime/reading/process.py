@@ -23,6 +23,7 @@ from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at
 from supervisor.runtime.metrics.exposition import CONTENT_TYPE, exposition
+from supervisor.runtime.protection.seals import RecordSeals
 from supervisor.runtime.reading.answers import GoneError, ResponseStream
 from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines
@@ -69,7 +70,7 @@ class Process:
         self._channel = channel
         self._progress = Follower()
         self._indexes = JournalIndexes(places.journal)
-        self._lines = JournalLines(self._indexes, files_of(self._indexes))
+        self._lines = JournalLines(self._indexes, files_of(self._indexes), RecordSeals(places.data_keys))
         self._reviewing: Callable[[Action, ReviewContext | None], Review] | None = None
         self._open = 0
         self._one_text = anyio.Lock()

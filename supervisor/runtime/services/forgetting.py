@@ -156,7 +156,7 @@ class Forgetting:
         return "", ""
 
     def _note(self, known: Summary, by: str) -> ForgettingNote:
-        sessions, marks = only_of(self._places.journal, known.agent)
+        sessions, marks = only_of(self._places.journal, known.agent, self._daemon.protector.seals)
         own = [known.branch, known.workspace] if known.branch else []
         unique = (*sorted(sessions), *own)
         note = ForgettingNote(known.agent, by, known.project, known.workspace, unique, tuple(sorted(marks)))

@@ -110,3 +110,9 @@ def test_files_are_those_of_hooks_plugins_set_up_and_the_program_that_prints_the
 def test_a_credential_from_elsewhere_is_no_program() -> None:
     for wanted in ("", "environment", "file:/key", "command:pass show key", "command:/x 'unfinished"):
         assert commands_of(config(agent={"credential": wanted})) == {}
+
+
+def test_another_place_of_the_key_of_records_counts_and_a_command_in_its_place_does_not() -> None:
+    kept = program_values(config(audit={"key": "file:/kept"}))
+    assert with_values(config(audit={"key": "file:/recovery"}), kept).audit.key == "file:/recovery"
+    assert with_values(config(audit={"key": "command:/evil"}), kept).audit.key == "file:/kept"

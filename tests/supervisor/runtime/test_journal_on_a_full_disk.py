@@ -20,7 +20,11 @@ from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.journal.reader import read_records
 
+from supervisor.runtime.protection.protector import Protector
+from supervisor.runtime.protection.seals import RecordSeals
+
 root = Path(sys.argv[1])
+seals = RecordSeals([b"k" * 32], seals=sys.argv[2] == "encrypted")
 
 def event(i):
     return TimerFired(agent="a", at=1.0, mono=1.0, name=str(i) + "x" * 5000)
@@ -39,7 +43,7 @@ def fill(path):
             pass
 
 async def main():
-    journal, _ = Journal.open(root / "journal")
+    journal, _ = Journal.open(root / "journal", protector=Protector(seals=seals))
     log = IncidentLog.open(root, reserve=journal.reserve)
     await journal.synced(journal.append(event(1)))
     fill(root / "ballast")
@@ -55,7 +59,7 @@ async def main():
     facts["state_after"] = str(journal.state)
     await journal.synced(journal.append(event(n + 1)))
     journal.close()
-    facts["found"] = [record.n for record in read_records(root / "journal")] == list(range(1, n + 2))
+    facts["found"] = [record.n for record in read_records(root / "journal", opened=seals.opened)] == list(range(1, n + 2))
     facts["lines"] = (root / "incidents.jsonl").read_text().count("disk_full")
     facts["report"] = (root / "incidents" / "full.json").exists()
     print(json.dumps(facts))
@@ -64,12 +68,12 @@ anyio.run(main)
 """
 
 
-def run_on_a_small_disk(mount_point: Path) -> dict[str, Any]:
+def run_on_a_small_disk(mount_point: Path, kept: str) -> dict[str, Any]:
     """Run the child in a mount namespace of its own, on a file system of 8 MiB; skip where the kernel forbids that."""
     unshare, mount = shutil.which("unshare"), shutil.which("mount")
     if not (unshare and mount):
         pytest.skip("needs unshare and mount")
-    script = 'mount -t tmpfs -o size=8m tmpfs "$1" || exit 77; exec "$2" -c "$3" "$1"'
+    script = 'mount -t tmpfs -o size=8m tmpfs "$1" || exit 77; exec "$2" -c "$3" "$1" "$4"'
     done = subprocess.run(
         [
             unshare,
@@ -83,6 +87,7 @@ def run_on_a_small_disk(mount_point: Path) -> dict[str, Any]:
             str(mount_point),
             sys.executable,
             CHILD,
+            kept,
         ],
         capture_output=True,
         text=True,
@@ -96,10 +101,11 @@ def run_on_a_small_disk(mount_point: Path) -> dict[str, Any]:
     return facts
 
 
-def test_a_disk_that_runs_full_is_an_incident_and_no_crash(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["in the clear", "encrypted"])
+def test_a_disk_that_runs_full_is_an_incident_and_no_crash(tmp_path: Path, kept: str) -> None:
     mount_point = tmp_path / "disk"
     mount_point.mkdir()
-    facts = run_on_a_small_disk(mount_point)
+    facts = run_on_a_small_disk(mount_point, kept)
     assert facts.pop("n") > 1
     assert facts == {
         "state": "full",

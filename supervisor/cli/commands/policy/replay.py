@@ -1,5 +1,6 @@
 """The command that runs recorded sessions through today's reviewer, detectors and controller, offline."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from supervisor.protocol import events, records
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.policy_store import kept_policy
+from supervisor.runtime.assembly.protection import make_opener
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer
 from supervisor.runtime.assembly.settings import controller_settings
 from supervisor.runtime.clock import Clock
@@ -272,7 +274,8 @@ class _Replayer:
             detectors = policies.make_detectors(submitted.task, submitted.workspace, submitted.factors)
             return (*detectors, *([notes[submitted.agent]] if self._timeline else []))
 
-        recorded = _events(segments, damaged, self._read)
+        opened = make_opener(self._today, segments[0].parent.parent, os.environ, self._clock)
+        recorded = _events(segments, damaged, self._read, opened)
         if self._compared is not None:
             recorded = self._compared.following(recorded)
         then = policies.reviewer if self._then and self._compared is None else None
@@ -371,7 +374,10 @@ def _telling(lines: Iterable[bytes], read: Callable[[int], object]) -> Iterator[
 
 
 def _events(
-    segments: Iterable[Path], damaged: Counter[str], read: Callable[[int], object]
+    segments: Iterable[Path],
+    damaged: Counter[str],
+    read: Callable[[int], object],
+    opened: Callable[[bytes], bytes],
 ) -> Iterator[tuple[int, events.AnyEvent]]:
     """The events of a journal with their numbers; lines that are damaged are counted and passed over."""
     for segment in segments:
@@ -380,7 +386,7 @@ def _events(
                 if not line.strip() or line.startswith(b'{"first":'):
                     continue
                 try:
-                    record = records.decode(line)
+                    record = records.decode(opened(line))
                 except records.RecordError:
                     damaged[segment.name] += 1
                     continue

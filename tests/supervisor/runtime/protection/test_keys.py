@@ -2,11 +2,21 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.credential import CredentialError
-from supervisor.runtime.protection.keys import FINGERPRINT_NAME, KEY_NAME, ProtectionKey, ProtectionKeyError, load_key
+from supervisor.runtime.protection.keys import (
+    FINGERPRINT_NAME,
+    KEY_NAME,
+    ProtectionKey,
+    ProtectionKeyError,
+    add_slot,
+    load_key,
+    named_key,
+    rotate_keys,
+)
 
 
 def load(state: Path, wanted: str = "", **environ: str) -> ProtectionKey:
@@ -62,3 +72,87 @@ def test_a_lost_key_is_told_and_nothing_is_changed(tmp_path: Path, loss: str) ->
 def test_a_short_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProtectionKeyError, match="16 are the least"):
         load(tmp_path, "command:echo short")
+
+
+# ── the slots of the ring ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def named(folder: Path, name: str, secret: str) -> str:
+    """Write a key to a file, and name it as the configuration would."""
+    path = folder / name
+    path.write_text(secret + "\n")
+    path.chmod(0o600)
+    return f"file:{path}"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    made = tmp_path / "state"
+    made.mkdir()
+    return made
+
+
+def encrypted(state: Path, wanted: str) -> ProtectionKey:
+    return load_key(state, wanted, {}, Clock(), encrypts=True)
+
+
+def test_encryption_draws_a_data_key_once_and_leaves_marks_and_seals_what_they_were(state: Path) -> None:
+    one = named(state.parent, "one", "1" * 32)
+    before = load(state, one).of("marks")
+    first = encrypted(state, one)
+    assert [len(each) for each in first.data] == [32]
+    assert (encrypted(state, one).data, load(state, one).data) == (first.data, first.data)
+    assert first.of("marks") == before
+    assert first.data[0].hex() not in (state / FINGERPRINT_NAME).read_text()
+
+
+def test_the_named_key_is_changed_without_anything_being_written_anew(state: Path) -> None:
+    one, two = named(state.parent, "one", "1" * 32), named(state.parent, "two", "2" * 32)
+    first = encrypted(state, one)
+    add_slot(state, named_key(one, {}, Clock()), named_key(two, {}, Clock()))
+    second = encrypted(state, two)
+    assert (second.data, second.of("marks")) == (first.data, first.of("marks"))
+    note = rotate_keys(state, named_key(two, {}, Clock()))
+    assert list(note.slots) == [second.fingerprint]
+    third = encrypted(state, two)
+    assert third.data[:1] == first.data
+    assert len(third.data) == 2
+    with pytest.raises(ProtectionKeyError, match="opens nothing"):
+        encrypted(state, one)
+
+
+def test_a_lost_key_is_told_and_the_recovery_key_opens_everything(state: Path) -> None:
+    one, recovery = named(state.parent, "one", "1" * 32), named(state.parent, "recovery", "r" * 64)
+    first = encrypted(state, one)
+    add_slot(state, named_key(one, {}, Clock()), named_key(recovery, {}, Clock()), recovery=True)
+    before = (state / FINGERPRINT_NAME).read_bytes()
+    lost = named(state.parent, "another", "x" * 32)
+    with pytest.raises(ProtectionKeyError, match="opens nothing") as error:
+        encrypted(state, lost)
+    assert "recovery key" in error.value.way_out
+    assert (state / FINGERPRINT_NAME).read_bytes() == before
+    assert encrypted(state, recovery).data == first.data
+    add_slot(state, named_key(recovery, {}, Clock()), named_key(lost, {}, Clock()))
+    assert encrypted(state, lost).data == first.data
+
+
+def test_a_second_recovery_key_takes_the_place_of_the_first(state: Path) -> None:
+    one = named(state.parent, "one", "1" * 32)
+    encrypted(state, one)
+    key = named_key(one, {}, Clock())
+    add_slot(state, key, ProtectionKey(b"r1"), recovery=True)
+    note = add_slot(state, key, ProtectionKey(b"r2"), recovery=True)
+    assert list(note.slots) == [key.fingerprint, ProtectionKey(b"r2").fingerprint]
+
+
+def test_a_damaged_slot_is_told_and_nothing_is_changed(state: Path) -> None:
+    one = named(state.parent, "one", "1" * 32)
+    fingerprint = encrypted(state, one).fingerprint
+    path = state / FINGERPRINT_NAME
+    read = orjson.loads(path.read_bytes())
+    read["slots"][fingerprint] = read["slots"][fingerprint][:-8] + "AAAAAAA="
+    path.write_bytes(orjson.dumps(read))
+    before = path.read_bytes()
+    with pytest.raises(ProtectionKeyError, match="cannot be opened"):
+        encrypted(state, one)
+    assert path.read_bytes() == before

@@ -1,0 +1,134 @@
+"""Records sealed at rest: what an event says is encrypted; whose it is, when, and its kind stay in the clear.
+
+    {"n":17,"agent":"a3","at":1763712900.5,"mono":81.2,"sealed":"1.mD3f…","kind":"line_received","m":…,"p":…,"c":…}
+
+Number, chain, signature and checksum are over the line as it stands, so a file is checked, indexed, cut and mended
+without a key. What is sealed is bound to the agent, the times and the kind beside it, and cannot be moved to another
+line or changed (ChaCha20-Poly1305, RFC 8439). The number before the dot tells which data key sealed it.
+"""
+
+import base64
+import binascii
+import os
+import re
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from monitors.contract.errors import ChaperonError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+NONCE_BYTES = 12
+"""Of each seal, drawn at random: two of four billion are the same with a chance of one in ten billion."""
+
+_BODY = re.compile(rb'\{("agent":"(?:[^"\\]|\\.)*","at":[0-9.eE+-]+,"mono":[0-9.eE+-]+),')
+"""The beginning of an event's part of a line: the three fields of `Event`, in their order."""
+_BODY_KIND = re.compile(rb',("kind":"[a-z_]{1,60}")\}\Z')
+_KIND_BYTES = 80
+"""Longer than what that matches: an event may have megabytes."""
+
+_LINE = re.compile(
+    rb'(\{"n":[0-9]{1,20},)("agent":"(?:[^"\\]|\\.)*","at":[0-9.eE+-]+,"mono":[0-9.eE+-]+),'
+    rb'"sealed":"([0-9]{1,9})\.([A-Za-z0-9+/=]+)",("kind":"[a-z_]{1,60}")'
+)
+_SEAL_BYTES = len(b',"c":"00000000"}')
+"""The checksum, as `records` closes a line with it."""
+
+_OBJECT = re.compile(rb'\{"sealed":"([0-9]{1,9})\.([A-Za-z0-9+/=]+)"\}')
+SEALED = b',"sealed":"'
+"""Stands in each line that is sealed."""
+_SOON = 400
+"""Part of a line in which the seal begins: an agent's name has at most 32 characters, a number 20."""
+
+
+class SealedRecordError(ChaperonError, ValueError):
+    """Something sealed cannot be opened: its key is not there, or it is not what was sealed."""
+
+
+class RecordSeals:
+    """Seals and opens records. Safe to use from several threads.
+
+    Args:
+        keys: The data keys, oldest first; none if nothing was ever sealed.
+        seals: Whether new records are sealed, with the last key.
+    """
+
+    def __init__(self, keys: Sequence[bytes] = (), *, seals: bool = False) -> None:
+        self.keys = tuple(keys)
+        self.seals = seals and bool(keys)
+        self._ciphers: dict[int, ChaCha20Poly1305] = {}
+
+    def event(self, body: bytes) -> bytes:
+        """Seal what an event's part of a line says; one that says nothing beside its kind stays as it is."""
+        if not self.seals:
+            return body
+        kind = _BODY_KIND.search(body, max(0, len(body) - _KIND_BYTES))
+        head = _BODY.match(body)
+        if kind is None or head is None or head.end() > kind.start():
+            return body
+        sealed = self._sealed(body[head.end() : kind.start()], head[1] + kind[1])
+        return b'{%b,"sealed":"%b",%b}' % (head[1], sealed, kind[1])
+
+    def opened(self, line: bytes) -> bytes:
+        """Return a line of the journal as it would stand there in the clear; its checksum fits, its signature does not.
+
+        Raises:
+            SealedRecordError: It cannot be opened.
+        """
+        if line.find(SEALED, 0, _SOON) < 0 or (found := _LINE.match(line)) is None:
+            return line
+        plain = self._opened(found[3], found[4], found[2] + found[5])
+        end = len(line) - line.endswith(b"\n")
+        unsealed = b"%b%b,%b,%b" % (found[1], found[2], plain, line[found.start(5) : end - _SEAL_BYTES])
+        return b'%b,"c":"%08x"}%b' % (unsealed, zlib.crc32(unsealed), line[end:])
+
+    def stored(self, data: bytes) -> bytes:
+        """Seal a JSON object as a whole; it stays a JSON object, in one line."""
+        return b'{"sealed":"%b"}' % self._sealed(data, b"object") if self.seals else data
+
+    def read(self, data: bytes) -> bytes:
+        """Return what `stored` was given, whether it was sealed or not.
+
+        Raises:
+            SealedRecordError: It cannot be opened.
+        """
+        found = _OBJECT.fullmatch(data) if data.startswith(b"{" + SEALED[1:]) else None
+        return self._opened(found[1], found[2], b"object") if found is not None else data
+
+    def _sealed(self, plain: bytes, about: bytes) -> bytes:
+        number, nonce = len(self.keys), os.urandom(NONCE_BYTES)
+        return b"%d.%b" % (number, base64.b64encode(nonce + self._cipher(number).encrypt(nonce, plain, about)))
+
+    def _opened(self, number: bytes, text: bytes, about: bytes) -> bytes:
+        from cryptography.exceptions import InvalidTag  # only those who have something sealed wait for it
+
+        which = int(number)
+        if not 0 < which <= len(self.keys):
+            raise SealedRecordError(
+                f"A record is sealed with data key {which}, and {len(self.keys)} are known here. Nothing was changed.",
+                way_out="Name the key of records (audit.key), or put back protection.json with its slots.",
+            )
+        try:
+            sealed = base64.b64decode(text, validate=True)
+            return self._cipher(which).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about)
+        except (InvalidTag, binascii.Error, ValueError):
+            raise SealedRecordError(
+                f"A record that is sealed with data key {which} is not what was sealed. Nothing was changed.",
+                way_out="Put its file, or protection.json with the slots of its key, back from a copy.",
+            ) from None
+
+    def _cipher(self, number: int) -> "ChaCha20Poly1305":
+        cipher = self._ciphers.get(number)
+        if cipher is None:
+            from cryptography.hazmat.primitives.ciphers.aead import (  # 30 ms, which the first record waits for
+                ChaCha20Poly1305,
+            )
+
+            cipher = self._ciphers[number] = ChaCha20Poly1305(self.keys[number - 1])
+        return cipher
+
+
+UNSEALED = RecordSeals()
+"""Leaves records as they are."""
