@@ -18,6 +18,7 @@ STARTERS = {
     "supervisor/runtime/processes/shim_client.py": "shims",
     "supervisor/standalone/watched_run.py": "the CLI that `exec --standalone` stands in for",
     "supervisor/rehearsal/fleets/director.py": "the daemon of a fleet's rehearsal, and a person's commands: this program itself",
+    "supervisor/rehearsal/fleets/leftovers.py": "what ends all of a fleet's rehearsal that was killed: this program itself",
     "supervisor/runtime/gateway/client.py": "the gateway: this program itself",
     "supervisor/runtime/attached/hook.py": "the relay: this program itself, as a session begins",
     "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",

@@ -15,13 +15,13 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import orjson
-import psutil
 from anyio.abc import Process
 
 from monitors.contract.errors import ChaperonError
 from supervisor.config.paths import StatePaths
 from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.fleets.fleet_scenario import Act, FleetScenario
+from supervisor.rehearsal.fleets.leftovers import end_all_in, ended_with_this_process
 from supervisor.rehearsal.fleets.moments import FleetMoments
 from supervisor.runtime.journal.reader import Cursor
 
@@ -75,16 +75,17 @@ class Director:
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
-        """Have a daemon; it and all agents are ended with the block."""
-        await self._start()
-        try:
-            yield
-        finally:
-            with anyio.CancelScope(shield=True):
-                with anyio.move_on_after(START_SECONDS):
-                    await self._run("stop", "--all", "--force", "--reason", "the rehearsal has ended")
-                await self._end()
-                await anyio.to_thread.run_sync(end_all_in, self._base)
+        """Have a daemon; it and all agents are ended with the block, also if this process is killed in it."""
+        async with ended_with_this_process(self._base):
+            await self._start()
+            try:
+                yield
+            finally:
+                with anyio.CancelScope(shield=True):
+                    with anyio.move_on_after(START_SECONDS):
+                        await self._run("stop", "--all", "--force", "--reason", "the rehearsal has ended")
+                    await self._end()
+                    await anyio.to_thread.run_sync(end_all_in, self._base)
 
     async def follow(self) -> None:
         """Read the journal until every act is done and every task over."""
@@ -188,21 +189,3 @@ class Director:
 
 
 _CHAPERON = [sys.executable, "-m", "supervisor.cli"]
-
-
-def left_in(base: Path) -> list[psutil.Process]:
-    """Return the processes that work below a folder, or are named by it in their command line. Blocks."""
-    found, own = [], str(base)
-    for process in psutil.process_iter(["cmdline"]):
-        with contextlib.suppress(psutil.Error, OSError):
-            below = Path(process.cwd()).is_relative_to(base)
-            if process.pid != os.getpid() and (below or any(own in word for word in process.info["cmdline"] or ())):
-                found.append(process)
-    return found
-
-
-def end_all_in(base: Path) -> None:
-    """Kill what is left of agents. Blocks."""
-    for process in left_in(base):
-        with contextlib.suppress(psutil.Error):
-            process.kill()

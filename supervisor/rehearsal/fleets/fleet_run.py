@@ -15,9 +15,10 @@ import orjson
 from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.check import CheckFinding
-from supervisor.rehearsal.fleets.director import Director, FleetError, left_in
+from supervisor.rehearsal.fleets.director import Director, FleetError
 from supervisor.rehearsal.fleets.fleet_check import check_fleet
 from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario, FleetTask
+from supervisor.rehearsal.fleets.leftovers import left_in
 from supervisor.rehearsal.fleets.moments import FleetMoments
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, ToolUse
