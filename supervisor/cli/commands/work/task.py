@@ -17,6 +17,10 @@ from supervisor.runtime.clock import Clock
 SENTENCE = 1_000
 """Characters of a reason that are shown, in one line; a check's output can be part of it. `--json` has all."""
 
+PAGE = 200
+"""Rows of a table unless more are asked for: four screens. The daemon, the terminal and its reader are spared the
+others: ten thousand rows are 5 MB."""
+
 COLUMNS = (
     Column("TASK"),
     Column("STATE"),
@@ -88,7 +92,9 @@ def add(prompt: str, repo: Path, request_id: str, as_json: bool, **about: Any) -
 @click.option("--label", help="Only those with this label.")
 @click.option("--repo", type=click.Path(path_type=Path), help="Only those of the worktree of this directory.")
 @click.option("--after", metavar="TASK", help="Only those added after it.")
-@click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help=f"How many at most: {PAGE} in a table, and all in JSON, if left out."
+)
 @common.json_option
 def list_command(
     state: tuple[str, ...],
@@ -103,6 +109,8 @@ def list_command(
     states = [*state, *(str(one) for one in TaskState if only_open and not one.over)]
     repository = common.sendable(repo.absolute()) if repo else None
     query = {"state": states or None, "label": label, "repository": repository, "after": after, "limit": limit}
+    if limit is None and not as_json:
+        query["limit"] = PAGE + 1
 
     def work() -> None:
         given = {name: value for name, value in query.items() if value is not None}
@@ -111,7 +119,11 @@ def list_command(
             terminal.echo_json(rows)
             return
         now = Clock().wall()
-        terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in rows])))
+        shown = rows if limit is not None else rows[:PAGE]
+        terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in shown])))
+        if len(rows) > len(shown):
+            after = f"the same with --after {shown[-1]['task']}"
+            terminal.echo(f"These are the first {PAGE}. The next ones: {after}. More at once: --limit.", err=True)
 
     common.run(work)
 

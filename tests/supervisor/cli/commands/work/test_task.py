@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from supervisor.cli.commands.work.task import portrait
-from supervisor.protocol.tasks import TaskState
+from supervisor.cli.commands.work.task import PAGE, portrait
+from supervisor.protocol.events import TasksAdded
+from supervisor.protocol.tasks import TaskSpec, TaskState
 from tests.stages.house import House, house, say
 from tests.supervisor.runtime.tasks.conftest import state_of
 
@@ -101,3 +103,16 @@ def test_a_reason_of_several_lines_is_shown_in_one() -> None:
     lines = list(portrait({**known, **about, "repository": "/r", "spec": spec, "runs": [run], "history": [entry]}))
     assert [line for line in lines if not line.isprintable()] == []
     assert sum("the check failed: [31mline one line two" in line for line in lines) == 3
+
+
+async def test_a_table_has_a_page_of_rows_unless_more_are_asked_for(tmp_path: Path) -> None:
+    async with house(tmp_path, policy=HELD) as stage:
+        spec = TaskSpec(id="", prompt="p", repository=str(stage.workspace))
+        specs = tuple(replace(spec, id=f"t-{number:04}") for number in range(PAGE + 3))
+        stage.daemon.happened(TasksAdded(**stage.stamp(""), request_id="many", tasks=specs, by="ann"))
+        first = (await stage.chaperon("task", "list")).splitlines()
+        assert (len(first), first[-1].split()[0]) == (PAGE + 1, f"t-{PAGE - 1:04}")
+        rest = (await stage.chaperon("task", "list", "--after", f"t-{PAGE - 1:04}")).splitlines()
+        assert [line.split()[0] for line in rest[1:]] == [f"t-{PAGE + number:04}" for number in range(3)]
+        assert len((await stage.chaperon("task", "list", "--limit", str(PAGE + 3))).splitlines()) == PAGE + 4
+        assert len(await listed(stage)) == PAGE + 3
