@@ -128,16 +128,26 @@ def _wanted(name: str, task: StoredTask, then: TaskMark | None, was_done: bool, 
         if task.state is TaskState.CANCELLED or (task.state is TaskState.PENDING and not task.runs):
             return None
         count = task.runs_before + len(task.runs)
-        why = f"{back}, when it was not there"
-        return replace(present, state=TaskState.PENDING, why=why, tries=0, not_before=0.0, runs=(), runs_before=count)
+        state, why = _without_agent(task, f"{back}, when it was not there")
+        return replace(present, state=state, why=why, tries=0, not_before=0.0, runs=(), runs_before=count)
     runs = _closed(then.runs, now, back)
     if then.state.held:
-        why = f"{back}, when {then.runs[-1].agent if then.runs else 'an agent'} had it"
-        wanted = replace(then, state=TaskState.PENDING, why=why, not_before=0.0, runs=runs)
+        state, why = _without_agent(task, f"{back}, when {then.runs[-1].agent if then.runs else 'an agent'} had it")
+        wanted = replace(then, state=state, why=why, not_before=0.0, runs=runs)
     else:
         wanted = replace(then, runs=runs)
     unchanged = replace(wanted, why="", runs=()) == replace(present, why="", runs=())
     return None if unchanged and _ids(wanted.runs) == _ids(present.runs) else wanted
+
+
+def _without_agent(task: StoredTask, why: str) -> tuple[TaskState, str]:
+    """Return the state of a task that its agent has no more, and why.
+
+    One that was submitted with its agent is for no other one, unless a person has it tried again.
+    """
+    if not task.spec.with_agent:
+        return TaskState.PENDING, why
+    return TaskState.CANCELLED, f"{why}; it was submitted with its agent: chaperon task retry {task.id}"
 
 
 def _closed(runs: tuple[TaskRun, ...], now: float, why: str) -> tuple[TaskRun, ...]:

@@ -352,7 +352,8 @@ class ProjectRollbacks:
         tasks = [
             task.id
             for task in tasks_of(board, rollback.repositories)
-            if task.state is TaskState.PENDING and task.id not in done
+            if (task.state is TaskState.PENDING or (task.spec.with_agent and task.state is TaskState.CANCELLED))
+            and task.id not in done
         ]
         names = {name.removeprefix(project_refs.BRANCH) for name in gone}
         for merge in merges_going_back(target, mine, tasks, names, with_branches=with_branches):

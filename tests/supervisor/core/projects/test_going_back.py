@@ -66,6 +66,25 @@ def test_a_task_that_was_added_since_waits_in_the_queue_unless_a_person_took_it_
     assert gone_back(target(), task(TaskState.PENDING)) is None
 
 
+def with_agent(state: TaskState, *runs: TaskRun) -> StoredTask:
+    known = task(state, *runs)
+    return replace(known, spec=replace(known.spec, with_agent=True))
+
+
+def test_a_task_that_was_submitted_with_its_agent_waits_for_no_other_one() -> None:
+    for then, runs in ((target(), []), (target(mark(TaskState.ACTIVE, RUN)), ["echo-001"])):
+        found = gone_back(then, with_agent(TaskState.DONE, RUN))
+        assert found is not None
+        assert (found.state, [run.agent for run in found.runs]) == (TaskState.CANCELLED, runs)
+        assert found.why.endswith("it was submitted with its agent: chaperon task retry t")
+        same = replace(with_agent(found.state, *found.runs), tries=found.tries, rank=found.rank)
+        assert gone_back(then, same) is None, "done again, it changes nothing"
+    again = mark(TaskState.PENDING, RUN)
+    retried = gone_back(target(again), with_agent(TaskState.DONE, RUN, LATER))
+    assert retried is not None
+    assert retried.state is TaskState.PENDING, "a person had it tried again"
+
+
 def test_a_task_that_was_done_is_done_and_one_that_did_not_change_is_left_alone() -> None:
     assert gone_back(target(done=("t",)), task(TaskState.DONE, RUN)) is None
     found = gone_back(target(done=("t",)), task(TaskState.ACTIVE, LATER))
