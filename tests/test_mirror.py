@@ -42,7 +42,6 @@ WITHOUT = {
     "supervisor/runtime/daemon/repository_hooks.py": "tests/supervisor/runtime/daemon/test_hooks.py",
     "supervisor/runtime/processes/contained.py": "tests/supervisor/runtime/merging/test_verification.py runs programs of every kind by it",
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",
-    "supervisor/runtime/merging/scratch.py": "tests/supervisor/runtime/merging/test_merge_queue.py checks merged files in one",
     "supervisor/rehearsal/fleets/director.py": "tests/end_to_end/test_fleet.py plays a whole fleet",
     "supervisor/rehearsal/fleets/fleet_run.py": "tests/end_to_end/test_fleet.py plays a whole fleet",
     "supervisor/cli/task_options.py": "tests/supervisor/cli/commands/work/test_task.py gives each",

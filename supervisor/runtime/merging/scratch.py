@@ -2,6 +2,10 @@
 
 It is a repository of its own that borrows the objects of the project's, so that what runs there finds a git repository,
 and neither the project's configuration nor its branches. Written by libgit2, which runs no hook and no filter.
+
+The folder is made anew for each merge: 24 ms of 500 files, and 10 ms for its removal. Git's own queue, which keeps its
+worktree, writes the files alone that differ. To keep this one, each file would have to be proven untouched by the check
+before, and its `.git` be made anew, to save a fiftieth of a check that takes two seconds.
 """
 
 import os

@@ -1,5 +1,10 @@
 """The tasks and merges of a project as they are now; agents are in tests/supervisor/runtime/projects."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter
+
 from supervisor.core.board import Board
 from supervisor.core.project_marks import agents_of, marks_of_agents, marks_of_tasks, merges_of
 from supervisor.core.session import Session
@@ -8,7 +13,10 @@ from supervisor.protocol.kinds.merges import MergeChanged
 from supervisor.protocol.kinds.stamp import EventStamp
 from supervisor.protocol.kinds.tasks import TaskClaimed, TaskMoved, TasksAdded
 from supervisor.protocol.merges import Merge, MergePhase
+from supervisor.protocol.projects import ProjectCheckpoint
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep
+from tests.stages.session import Play
+from tests.supervisor.core.test_board import play_of
 
 STAMP = EventStamp(agent="", at=1.0, mono=1.0)
 
@@ -48,3 +56,37 @@ def test_merges_that_were_withdrawn_and_those_of_others_are_left_out() -> None:
     assert [merge.id for merge in merges_of(board, "/repo")] == ["a0"]
     assert agents_of(board, "/repo") == []
     assert marks_of_agents(board, "/repo", 1.0) == ()
+
+
+def test_the_example_of_checkpoint_data_is_kept_fact_by_fact() -> None:
+    """The example of the multi-agent document: name, time, commit, tasks with their states, agents with their turns."""
+    board = Board(lambda submitted: Play().make(submitted))
+    specs = tuple(TaskSpec(id=f"task-00{n}", prompt="go", repository="/repo") for n in (1, 2, 3))
+    board.see(1, TasksAdded(**STAMP, request_id="q", tasks=specs, by="ann"))
+    board.see(2, TaskClaimed(**STAMP, task="task-001", run_id="r-1", worker="echo-009"))
+    before, done, step = TaskState.ACTIVE, TaskState.DONE, TaskStep.SUCCEED
+    board.see(
+        3, TaskMoved(**STAMP, task="task-001", before=before, after=done, step=step, why="", by="x", run_id="r-1")
+    )
+    board.see(4, TaskClaimed(**STAMP, task="task-002", run_id="r-2", worker="echo-001"))
+    agent = play_of("echo-001")
+    board.see(5, replace(agent, task=replace(agent.task, id="task-002"), run_id="r-2", project="/repo"))
+    board.summary("echo-001").turns = 5
+    undone, finished = marks_of_tasks(board, {"/repo"})
+    made = ProjectCheckpoint(
+        name="before-auth-refactor",
+        project="/repo",
+        at=datetime.fromisoformat("2026-01-13T12:00:00Z").timestamp(),
+        reason="person",
+        by="ann",
+        branches={"refs/heads/main": "abc123"},
+        agents=marks_of_agents(board, "/repo", 1.0),
+        tasks=undone,
+        done=finished,
+    )
+    kept = TypeAdapter(ProjectCheckpoint).validate_json(TypeAdapter(ProjectCheckpoint).dump_json(made))
+    assert (kept.name, kept.branches["refs/heads/main"]) == ("before-auth-refactor", "abc123")
+    assert datetime.fromtimestamp(kept.at, UTC).isoformat() == "2026-01-13T12:00:00+00:00"
+    states = {**dict.fromkeys(kept.done, "done"), **{mark.id: str(mark.state) for mark in kept.tasks}}
+    assert states == {"task-001": "done", "task-002": "active", "task-003": "pending"}
+    assert [(one.agent, one.task, one.turns) for one in kept.agents] == [("echo-001", "task-002", 5)]

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -318,3 +320,51 @@ async def test_the_hook_before_the_start_can_veto_that_an_agent_is_started_again
         over = await ended(daemon)
     assert (over.state, len(base.events(events.AgentLaunched))) == (AgentState.FAILED, 1), over.why
     assert "not again" in over.why
+
+
+async def test_what_a_hook_leaves_ends_with_it_and_what_left_its_group_holds_nothing_up(base: Base) -> None:
+    said = hook(
+        base,
+        "pre-start",
+        "sleep 300 & echo $! > $SAID.left; setsid sh -c 'echo $$ > '$SAID'.new; mv '$SAID'.new '$SAID'; exec sleep 300' & "
+        "while ! test -e $SAID; do sleep 0.02; done",
+    )
+    base.cli("begin()\ndone()\nhear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="ann")
+        assert (await ended(daemon)).state is AgentState.DONE
+        left = int(said.with_name(f"{said.name}.left").read_text())
+        await until(lambda: not Path(f"/proc/{left}").exists())
+    os.kill(int(said.read_text()), signal.SIGKILL)  # the person's own program, which meant to go on by itself
+
+
+MISSIONS_SCRIPT = """\
+#!/bin/bash
+# .axiom/hooks/post-complete.sh
+
+# Environment variables available:
+# AXIOM_TASK_ID     - Task ID (e.g., task-001)
+# AXIOM_AGENT       - Agent name (e.g., echo-001)
+# AXIOM_STATUS      - Completion status (done, failed)
+# AXIOM_DURATION    - Duration in seconds
+# AXIOM_BRANCH      - Git branch name
+
+# Example: Notify on completion
+if [ "$AXIOM_STATUS" = "done" ]; then
+  echo "Task $AXIOM_TASK_ID completed by $AXIOM_AGENT"
+  # notify-send "AXIOM: $AXIOM_TASK_ID done"
+fi
+"""
+
+
+async def test_the_example_of_a_hook_script_runs_as_it_stands(base: Base) -> None:
+    script = base.root / "example.sh"
+    script.write_text(MISSIONS_SCRIPT)
+    said = hook(base, "post-complete", f"bash {script} > $SAID; echo $AXIOM_DURATION $AXIOM_BRANCH >> $SAID")
+    base.cli("begin()\ndone()\nhear()")
+    async with run_daemon(base.setup()) as daemon:
+        known = await daemon.submit(base.submission(), by="ann")
+        await ended(daemon)
+    told, rest = said.read_text().splitlines()
+    assert told == f"Task {known.task.id} completed by a1"
+    assert 0 <= float(rest.split()[0]) < 600

@@ -5,9 +5,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from monitors.contract.errors import UsageError
+from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import MergeChanged
 from supervisor.protocol.merges import STEPS, ConflictLevel, MergePhase
@@ -202,3 +203,43 @@ async def test_a_repository_that_has_vanished_is_told_and_another_ones_merges_go
             await daemon.merging.carry_out("a1", "ann")
         (base.root / "elsewhere").rename(base.repo)
         assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
+
+
+async def test_two_branches_that_are_merged_into_one_at_once_are_both_in_it(base: Base) -> None:
+    git(base.repo, "branch", "release")
+    async with served(base) as (daemon, _):
+        for agent in ("a1", "a2"):
+            await worked(base, daemon, agent, makes(f"{agent}.txt", agent))
+        async with anyio.create_task_group() as both:
+            for agent in ("a1", "a2"):
+                both.start_soon(daemon.merging.carry_out, agent, "ann", "release")
+        ended_as = {merge.id: merge.phase for merge in daemon.merging.all()}
+    assert ended_as == {"a1": MergePhase.MERGED, "a2": MergePhase.MERGED}
+    assert [git(base.repo, "show", f"release:{agent}.txt") for agent in ("a1", "a2")] == ["a1", "a2"]
+
+
+async def test_an_agent_on_another_ones_branch_has_nothing_to_be_merged_by_itself(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        base.cli(f"begin()\n{makes('mine.txt')}\nwhile True:\n    hear()")
+        first = await daemon.submit(base.submission(name="a1", workspace="new"), by="ann")
+        base.cli("begin()\ndone()\nhear()")
+        await daemon.submit(base.submission(name="a2", repository=first.workspace), by="ann")
+        await ended(daemon, "a2")
+        with pytest.raises(UsageError, match=r"a2 worked in .* itself and has no branch of its own"):
+            await daemon.merging.carry_out("a2", "ann")
+        shared = [one["agent"] for one in base.incidents() if one["type"] == "workspace_shared"]
+    assert shared == ["a2"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../outside", "/etc/passwd", "a..b", "-f", "refs/../../x", "x.lock", "HEAD", "a b", "a\nb", "x/"]
+)
+async def test_a_target_whose_name_is_a_path_or_an_option_is_refused_and_nothing_is_made(base: Base, name: str) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("one.txt"))
+        refs, files = git(base.repo, "for-each-ref"), sorted(map(str, base.root.iterdir()))
+        with pytest.raises(ChaperonError) as refused:
+            await daemon.merging.carry_out("a1", "ann", name)
+        assert refused.value.what
+    assert git(base.repo, "for-each-ref") == refs
+    assert sorted(map(str, base.root.iterdir())) == files
