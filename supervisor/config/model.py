@@ -165,7 +165,8 @@ class Agent(Section):
     only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `systemd:NAME`, by LoadCredential= of the
     unit. A file or command is read anew when it changes, for running agents too. Agents then reach the model through
     the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox; without one, agents
-    have the daemon's credential themselves."""
+    have the daemon's credential themselves. Another source is taken live: by agents behind the gateway at once, by
+    others at their next launch."""
     at_daemon_end: Literal["go_on", "pause"] = "go_on"
     """Fate of agents at work once the daemon has ended in order and is back: they go on by themselves, or are held
     until a person lets them (`chaperon resume --all`). Meanwhile they wait at their next tool call either way."""

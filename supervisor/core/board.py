@@ -302,7 +302,7 @@ class Board:
 
         A name that no agent has was damaged itself, so that the lines may be about any that lives.
         """
-        known = self._known(event.agent) is not None or self.past.has(event.agent, 1)
+        known = self.known(event.agent) is not None or self.past.has(event.agent, 1)
         for agent in [event.agent] if known else list(self._live):
             if agent in self._live:
                 self.failed.setdefault(agent, RecordDamagedError(event))
@@ -340,7 +340,7 @@ class Board:
         if isinstance(event, TaskMoved) and event.after is TaskState.DONE:
             self.projects.count(seq, self.project_of_task(event.task))
         elif isinstance(event, StateChanged) and event.after is AgentState.DONE:
-            known = self._known(event.agent)
+            known = self.known(event.agent)
             if known is not None and not known.stored_task:
                 self.projects.count(seq, known.project)
 
@@ -351,10 +351,11 @@ class Board:
 
     def project_of(self, agent: str) -> str:
         """The project of an agent; empty if it is not known."""
-        known = self._known(agent)
+        known = self.known(agent)
         return known.project if known is not None else ""
 
-    def _known(self, agent: str) -> Summary | None:
+    def known(self, agent: str) -> Summary | None:
+        """The summary of that name; None if there is none."""
         live = self._live.get(agent)
         return live.summary if live else self._ended.get(agent) or self.unmade.get(agent)
 
@@ -428,7 +429,7 @@ class Board:
 
     def _noted_for_others(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten) -> None:
         """Take in a fact that an agent noted, with its repository and its task."""
-        about = self._known(event.agent)
+        about = self.known(event.agent)
         project, task = (about.project, about.task.id) if about else ("", "")
         self.discoveries.remember(seq, event, project, task)
 

@@ -64,7 +64,7 @@ def used_up(why: str) -> Review:
     return Review(Decision.BLOCK, 0.0, 0.5, Severity.LOW, why, LIMIT_USED_UP)
 
 
-def answer(request_id: str, review: Review, *, permission: bool, action: Action) -> bytes:
+def answer(request_id: str, review: Review, *, permission: bool, action: Action, beside: str = "") -> bytes:
     """The line that makes the review take effect.
 
     Args:
@@ -72,13 +72,15 @@ def answer(request_id: str, review: Review, *, permission: bool, action: Action)
         review: What was decided.
         permission: Whether the request is a `can_use_tool`, which must be given the input back.
         action: What was asked for.
+        beside: Text for the model that goes with the answer to a call that runs.
     """
     if review.decision is Decision.BLOCK:
         return refusal(request_id, review.reasoning, permission=permission)
     if permission:
         return control.grant_permission(request_id, review.updated_input or action.input)
     told = review.reasoning if review.decision is not Decision.ALLOW else ""
-    return control.allow_tool(request_id, context=told, updated_input=review.updated_input)
+    context = "\n\n".join(filter(None, (told, beside)))
+    return control.allow_tool(request_id, context=context, updated_input=review.updated_input)
 
 
 def refusal(request_id: str, why: str, *, permission: bool) -> bytes:

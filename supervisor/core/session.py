@@ -182,6 +182,10 @@ class Session:
         """Return the line that answered a request of an attached CLI lately; None if there is none."""
         return self._memory.outbox.given(request_id)
 
+    def may_hear(self, text: str, most: int) -> bool:
+        """Whether it can be told a fact that another agent noted: it does not know it, and heard fewer than so many."""
+        return not self.state.ended and self._memory.heard.may_hear(text, most)
+
     def has_reviewed(self, tool_use_id: str) -> bool:
         """Whether the gate has answered about this call."""
         return self._memory.calls.verdict(tool_use_id) is not None

@@ -36,6 +36,9 @@ class DiscoverySettings:
     told_at_start: Annotated[int, Key(), Ge(0), Le(50)] = 10
     """How many of the known facts an agent is told at its start, those that share most words with its task first, of
     equals the last noted. Ten of them are at most 1,000 tokens."""
+    told_at_work: Annotated[int, Key(), Ge(0), Le(50)] = 10
+    """How many of the facts that others note while it runs an agent is told in its whole run, beside the answer to its
+    next tool call. 0 tells none."""
 
 
 MOST_PREFIX = 23

@@ -28,6 +28,7 @@ from supervisor.protocol.kinds.decisions import (
     ContextRestated,
     DiscoveryForgotten,
     DiscoveryNoted,
+    DiscoveryTold,
     FrameRejected,
     IncidentOpened,
     InterventionChosen,
@@ -77,6 +78,7 @@ from supervisor.protocol.kinds.requests import (
     TrustDecided,
 )
 from supervisor.protocol.kinds.runs import (
+    AccountChanged,
     AftermathSeen,
     AgentAdopted,
     AgentAttached,
@@ -116,6 +118,7 @@ from supervisor.protocol.kinds.workspaces import (
 )
 
 __all__ = [
+    "AccountChanged",
     "AftermathSeen",
     "AgentAdopted",
     "AgentAttached",
@@ -144,6 +147,7 @@ __all__ = [
     "DaemonStopped",
     "DiscoveryForgotten",
     "DiscoveryNoted",
+    "DiscoveryTold",
     "DrainChanged",
     "ErrorLineReceived",
     "Event",
@@ -221,6 +225,7 @@ AnyEvent = (
     | SettingsFound
     | SettingsSwapped
     | AgentLaunched
+    | AccountChanged
     | AgentAttached
     | LaunchFailed
     | LineReceived
@@ -263,6 +268,7 @@ AnyEvent = (
     | AllowanceRevoked
     | TrustDecided
     | DiscoveryNoted
+    | DiscoveryTold
     | DiscoveryForgotten
     | ReviewMade
     | IssueSeen

@@ -173,6 +173,8 @@ class Merge:
     """The check command of its task, empty for none; None for that of the project."""
     at: float = 0.0
     """Unix time of the last step, in seconds."""
+    rounds: int = 0
+    """How often it was given back to an agent that has no stored task, which counts its own."""
 
 
 @dataclass(frozen=True, slots=True)

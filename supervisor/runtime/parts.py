@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -25,7 +25,6 @@ from supervisor.protocol.export import Exporter
 from supervisor.runtime.assembly.settings import (
     channels,
     gateway_settings,
-    has_gateway,
     merge_rules,
     sandboxes,
     task_settings,
@@ -40,6 +39,7 @@ from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
 from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.exporters.delivery import Exporting, Positions
+from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.messages import Reached, Refused
 from supervisor.runtime.journal.signing import Signing
@@ -51,12 +51,14 @@ from supervisor.runtime.state_files import OpenedState
 from supervisor.runtime.tasks.completion import Completion
 from supervisor.runtime.tasks.dispatcher import Dispatcher, TaskTools
 from supervisor.runtime.tasks.finished_work import WorkCompletion, end_parked
+from supervisor.runtime.tasks.resolving import Resolving
 
 
 def complete_work(daemon: Daemon) -> WorkCompletion:
     """Return the completion of a daemon's stored tasks: by the configured checks and merges."""
     daemon.merging.before_merge = daemon.hooks.before_merge
     daemon.merging.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
+    daemon.merging.settled = Resolving(daemon.board, daemon.merging, daemon.submit, daemon.close_workspace).settled
     parts = daemon.board, daemon.happened, daemon.stamp, daemon.fault, daemon.verifier, daemon.merging
     return WorkCompletion(*parts)
 
@@ -189,17 +191,27 @@ def host_reached(daemon: Daemon, reached: Reached) -> None:
     daemon.happened(events.HostReached(**daemon.stamp(reached.agent), host=reached.host, times=reached.times))
 
 
-def make_gateway(setup: Setup, board: Board) -> GatewayClient | None:
-    """Return the gateway of this daemon, if agents reach the model through it."""
-    if not has_gateway(setup.config):
-        return None
+def account_taken(daemon: Daemon, agents: Collection[str]) -> None:
+    """Journal which of these agents, whose CLIs run, are paid by the account in force and were by another."""
+    at_work = {one.agent: one for one in daemon.board.at_work() if one.limited_until is None}
+    for known in (at_work[agent] for agent in agents if agent in at_work):
+        if known.account not in ("", daemon.account):
+            stamp = daemon.stamp(known.agent)
+            daemon.happened(events.AccountChanged(**stamp, account=daemon.account, before=known.account))
+
+
+def make_gateway(setup: Setup, board: Board) -> GatewayClient:
+    """Return the gateway of this daemon; nothing is done by it until agents are to reach the model through it."""
     settings = partial(gateway_settings, setup.config, setup.environ, last=setup.last)
     live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
-    return GatewayClient(settings, setup.places.gateway, setup.environ, live)
+    gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live)
+    if has_gateway(setup.config.agent):
+        gateway.needed.set()
+    return gateway
 
 
 def make_launcher(
-    setup: Setup, board: Board, descriptors: int, gateway: GatewayClient | None, protector: Protector
+    setup: Setup, board: Board, descriptors: int, gateway: GatewayClient, protector: Protector
 ) -> ProcessLauncher:
     """Say how agents are held, and take away the groups of those that ended. Blocks."""
     owner = sha256(os.fsencode(setup.places.state)).hexdigest()[:8]

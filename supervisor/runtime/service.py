@@ -23,8 +23,10 @@ from supervisor import __version__
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import prepare
+from supervisor.config.sections.embedded import settings_from
 from supervisor.core.board import Board
 from supervisor.core.registers.learning import Lessons
+from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol import events
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import TaskState
@@ -32,6 +34,7 @@ from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.policy_store import keep_policy
 from supervisor.runtime.assembly.protection import make_protector
 from supervisor.runtime.assembly.settings import (
+    check_credential,
     day_limits,
     detector_settings,
     off_limits,
@@ -53,8 +56,8 @@ from supervisor.runtime.journal.past_agents import PastAgents
 from supervisor.runtime.log import log, mask_log
 from supervisor.runtime.long_work import LongWork
 from supervisor.runtime.parts import Setup as Setup
-from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.parts import (
+    account_taken,
     host_reached,
     host_refused,
     make_daemon,
@@ -65,6 +68,7 @@ from supervisor.runtime.parts import (
     start_exporting,
     with_trusted,
 )
+from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
@@ -73,6 +77,7 @@ from supervisor.runtime.services.orders import hold_again, hold_all
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
+from supervisor.runtime.services.telling import Telling
 from supervisor.runtime.serving import inode_of, serve, stop_listening, take_policy
 from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
@@ -142,10 +147,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs, protector)
-            if gateway is not None:
-                tasks.start_soon(
-                    gateway.run, partial(host_refused, daemon), partial(host_reached, daemon), name="gateway"
-                )
+            hears = partial(host_refused, daemon), partial(host_reached, daemon), partial(account_taken, daemon)
+            tasks.start_soon(gateway.run, *hears, name="gateway")
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = make_dispatcher(daemon, setup)
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
@@ -160,6 +163,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 
             def make_kept(config: Config) -> Policy:
                 made = make_policy(programs.running(config))
+                if config.agent.credential != in_force.policy.config.agent.credential:
+                    check_credential(made.config, setup.environ, setup.clock)
                 keep_policy(setup.places.policies, config)
                 return made
 
@@ -199,6 +204,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 rules = daemon.merging.rules
                 checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)
                 daemon.watchers.append(checks.saw)
+            noted = settings_from(DiscoverySettings, setup.config.discoveries.model_dump())
+            if noted.enabled and noted.told_at_work:
+                telling_others = Telling(board, daemon.happened, daemon.stamp, noted.told_at_work, tasks)
+                daemon.watchers.append(telling_others.saw)
             upkeep = CheckpointUpkeep(board, manager, daemon.fault, setup.clock, retention(setup.config))
             tasks.start_soon(upkeep.run, name="checkpoints")
             async with anyio.create_task_group() as telling:

@@ -24,6 +24,7 @@ from supervisor.runtime.assembly.settings import (
 )
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.descriptors import allowed
+from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.log import log
 from supervisor.runtime.services.budgets import Budgets
@@ -95,14 +96,12 @@ async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[...
     await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
 
 
-def take_policy(
-    daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient | None, setup: Setup, policy: Policy
-) -> None:
-    """Let a new policy count, for agents, for stored tasks, and for the hosts that agents reach."""
-    if gateway is not None:
+def take_policy(daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient, setup: Setup, policy: Policy) -> None:
+    """Let a new policy count, for agents, stored tasks, the account that pays, and the hosts that agents reach."""
+    if has_gateway(policy.config.agent):
         gateway.renew(partial(gateway_settings, policy.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
-    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits())
+    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits(), policy.config.agent)
 
 
 def _renew_reader(reader: "ReadingService", config: Config, nobody: ReviewContext) -> None:

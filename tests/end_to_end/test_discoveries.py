@@ -37,3 +37,19 @@ async def test_what_one_agent_notes_the_next_is_told(tmp_path: Path) -> None:
         await made.submit("a3", prompt="Look at the tests")
         await made.ended("a3")
         assert all(FACT not in str(request.body) for request in made.model.requests[heard:])
+
+
+async def test_what_an_agent_notes_reaches_the_model_of_one_that_runs_once(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    waits = ModelScript((bash(f"until [ -e {go} ]; do sleep 0.05; done"), bash("ls"), bash("ls"), say("Done.")), "WORK")
+    notes = ModelScript((say(f"[discovery: repository] {FACT}"),), "NOTE")
+    async with house(tmp_path, scripts=(waits, notes)) as made:
+        await made.submit("worker", prompt="WORK: mend the test")
+        await made.until(events.ReviewMade, agent="worker")
+        await made.submit("noter", prompt="NOTE: look at the tests")
+        await made.until(events.DiscoveryTold, agent="worker")
+        go.touch()
+        await made.ended("worker")
+        *_, last = [request for request in made.model.requests if request.script == 0]
+        assert str(last.body).count(FACT) == 1
+        assert "told what noter noted" in await made.chaperon("tail", "--agent", "worker")

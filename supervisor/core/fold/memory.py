@@ -26,10 +26,12 @@ from monitors.contract.observations import (
 )
 from monitors.contract.origins import Origins
 from monitors.contract.tasks import Task
+from monitors.contract.words import Decision
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
 from supervisor.core.fold.controller_events import tell_controller
+from supervisor.core.fold.conversation.heard_facts import HeardFacts
 from supervisor.core.fold.conversation.history import History
 from supervisor.core.fold.conversation.noted_facts import NotedFacts
 from supervisor.core.fold.conversation.outbox import Outbox, message_id
@@ -72,6 +74,7 @@ from supervisor.protocol.events import (
     CheckpointRestored,
     ContextRestated,
     DiscoveryNoted,
+    DiscoveryTold,
     ErrorLineReceived,
     Event,
     FrameRejected,
@@ -159,6 +162,7 @@ class Memory:
         self.pending_incidents = PendingIncidents()
         self.outage = Outage()
         self.noted = NotedFacts()
+        self.heard = HeardFacts(submitted.briefing)
         self.pausing = Pausing()
         self.restating = Restating()
         self.requested: ResumeRequested | PersonNeeded | None = None
@@ -249,6 +253,8 @@ class Memory:
                 self._intervention(seq, event)
             case DiscoveryNoted():
                 self.noted.journalled(event.text)
+            case DiscoveryTold():
+                self.heard.remember(event)
             case ContextRestated():
                 self.restating.told()
                 self._tell(f"restated:{event.number}", event.text, "chaperon", seq, event)
@@ -433,7 +439,9 @@ class Memory:
 
     def _review(self, seq: int, event: ReviewMade) -> None:
         permission = isinstance(self.requests.over(event.request_id), messages.CanUseTool)
-        line = gate.answer(event.request_id, event.review, permission=permission, action=event.action)
+        carries = not permission and not event.action.subagent and event.review.decision is not Decision.BLOCK
+        beside = self.heard.take() if carries else ""
+        line = gate.answer(event.request_id, event.review, permission=permission, action=event.action, beside=beside)
         self.outbox.answer(event.request_id, line, asynchronous=self._asynchronous and may_answer_early(event.review))
         if permission and self.calls.verdict(event.action.tool_use_id) is not None:
             return  # the second gate repeats the first one's answer; it counts once

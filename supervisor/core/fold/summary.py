@@ -15,6 +15,7 @@ from supervisor.core.fold.conversation.history import CallUnderWay, subject_of
 from supervisor.protocol.claude import messages
 from supervisor.protocol.claude.prices import Spent
 from supervisor.protocol.events import (
+    AccountChanged,
     AftermathSeen,
     AgentAttached,
     AgentExited,
@@ -297,6 +298,8 @@ class Summary:
                 self.shim_pid, self.cli_pid, self.containment = event.shim_pid, event.cli_pid, event.containment
                 self.launches = event.number
                 self.sandbox, self.account = event.identity.sandbox if event.identity else "", event.account
+            case AccountChanged():
+                self.account = event.account
             case AgentAttached():
                 self.cli_pid, self.terminal, self.containment = event.cli_pid, event.terminal, "hooks"
                 self.launches = 1

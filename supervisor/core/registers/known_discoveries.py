@@ -42,7 +42,7 @@ class Discoveries:
 
     def bearing_on(self, project: str, task: str) -> list[Discovery]:
         """Those that concern a task in a repository: of the task itself, of the repository, and those for all."""
-        return [one for one in self._known.values() if _concerns(one, project, task)]
+        return [one for one in self._known.values() if concerns(one, project, task)]
 
     def remember(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten, project: str = "", task: str = "") -> None:
         """Take in an event of the journal, once, however often the journal is read.
@@ -77,7 +77,8 @@ class Discoveries:
         self._known = {one.id: one for one in _SAVED.validate_python(saved["known"])}
 
 
-def _concerns(one: Discovery, project: str, task: str) -> bool:
+def concerns(one: Discovery, project: str, task: str) -> bool:
+    """Whether a discovery is for a task in a repository."""
     match one.scope:
         case DiscoveryScope.ALL:
             return True

@@ -22,6 +22,19 @@ class DiscoveryNoted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryTold(Event):
+    """A fact that another agent noted is told to this one, beside the answer to its next call that runs."""
+
+    discovery: str
+    """Its id."""
+    by: str
+    """The agent that noted it."""
+    text: str
+    """As it was noted."""
+    kind: Literal["discovery_told"] = "discovery_told"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryForgotten(Event):
     """A person took a discovery back; agents that start later are not told it."""
 

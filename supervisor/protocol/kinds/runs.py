@@ -89,6 +89,17 @@ class AgentLaunched(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccountChanged(Event):
+    """Another account pays for the agent's calls of the model from here on, while its CLI runs."""
+
+    account: str
+    """Named as by its launch."""
+    before: str
+    """The account that paid until now."""
+    kind: Literal["account_changed"] = "account_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentAttached(Event):
     """A CLI that chaperon did not start came by its hooks; it has no shim, and chaperon holds none of its pipes."""
 

@@ -36,7 +36,9 @@ from supervisor.runtime.clock import Clock
 APPROVAL = TypeAdapter(ApprovalSettings)
 
 AT_THE_START = (
-    "agent", "audit", "checkpoints", "hooks", "metrics", "notify", "socket", "workspaces",
+    "agent.command", "agent.arguments", "agent.environment", "agent.permission_mode", "agent.own_config_dir",
+    "agent.settings_hooks", "agent.settings_servers", "agent.settings_environment", "agent.cgroups",
+    "agent.max_processes", "agent.launcher", "agent.sandbox", "audit", "checkpoints", "hooks", "metrics", "notify", "socket", "workspaces",
     "interventions.checkpoint_rollback.checkpoint_retention_minutes",
     "interventions.checkpoint_rollback.safe_checkpoint_criteria",
     "interventions.emergency_stop.auto_cleanup",

@@ -59,7 +59,8 @@ def kept_policy(folder: Path, digest: str, today: Config) -> KeptPolicy | None:
             *sections, key = path.split(".")
             there, here = keys, now
             for section in sections:
-                there, here = there[section], here[section]
+                there = there.setdefault(section, {}) if section == "agent" else there[section]  # older ones lack it
+                here = here[section]
             there[key] = here[key]
         config = Config.model_validate(keys)
         _, files_now = parts_of(config)

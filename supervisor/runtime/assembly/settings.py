@@ -32,7 +32,9 @@ from supervisor.core.settings import LimitSettings, MergeSettings, TaskSettings,
 from supervisor.protocol.claude.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
-from supervisor.runtime.gateway.credential import custom_headers, source_of
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.gateway.account import has_gateway
+from supervisor.runtime.gateway.credential import Credential, custom_headers, source_of
 from supervisor.runtime.gateway.messages import GatewaySettings
 from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
 from supervisor.runtime.merging.merge_queue import MergeRules
@@ -158,9 +160,14 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
     )
 
 
-def has_gateway(config: Config) -> bool:
-    """Whether agents reach the model through the gateway."""
-    return config.agent.sandbox != "none" or bool(config.agent.credential)
+def check_credential(config: Config, environ: Mapping[str, str], clock: Clock) -> None:
+    """Look whether the credential that agents are to be paid by can be had. Blocks.
+
+    Raises:
+        CredentialError: It cannot.
+    """
+    if has_gateway(config.agent):
+        Credential(gateway_settings(config, environ, last=False).credential, clock).header()
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from interventions.texts.fields import cut
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Severity
+from supervisor.config.model import Agent
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.decisions.lifecycle import asked
 from supervisor.core.decisions.validation import refuse_illegal
@@ -32,6 +33,7 @@ from supervisor.core.fold.summary import Summary
 from supervisor.core.session import Session
 from supervisor.core.settings import MergeSettings
 from supervisor.core.states import TABLE, Transition
+from supervisor.core.timers import RETRY
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
@@ -149,10 +151,8 @@ class Daemon:
         self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
         self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
         self.deferred_reviews = DeferredReviews(clock, tasks, self.happened)
-        self.usage_turns = UsageTurns(board, clock.wall)
+        self.usage_turns = UsageTurns(board, clock.wall, lambda: self.account, self._waits_no_longer)
         """Agents that wait for a usage limit to end, and go on one after the other."""
-        self.account = launcher.account
-        """The account that pays for the agents that are launched."""
         tools = Tools(
             journal=journal,
             incidents=incidents,
@@ -167,7 +167,7 @@ class Daemon:
             fault=self.fault,
             answers_due=self._answers_due,
             reattached=lambda agent: self.runners.reattached(agent),
-            account=launcher.account,
+            account=lambda: self.account,
             before_relaunch=self._before_relaunch,
             in_turn=self.usage_turns.over,
         )
@@ -204,8 +204,27 @@ class Daemon:
             self._tasks.start_soon(self._mark, project, event.task, name=f"milestone after {event.task}")
         return seq
 
-    def take_policy(self, make_session: MakeSession, renew: Callable[[Session], None], limits: Limits) -> None:
-        """Have another policy in force: for sessions that run, and, with these limits, for tasks from here on."""
+    @property
+    def account(self) -> str:
+        """The account that pays for the agents that are launched."""
+        return self._launcher.account
+
+    def _waits_no_longer(self, agent: str) -> None:
+        """Have an agent go on before its wait is over: it waited for an account that does not pay for it any more."""
+        self.happened(events.TimerFired(**self.stamp(agent), name=RETRY))
+
+    def take_policy(
+        self, make_session: MakeSession, renew: Callable[[Session], None], limits: Limits, launched: Agent
+    ) -> None:
+        """Have another policy in force: for sessions that run, and for tasks from here on.
+
+        Args:
+            make_session: Makes their sessions.
+            renew: Gives it to a session that runs.
+            limits: Their limits.
+            launched: Settings of launches.
+        """
+        self._launcher.renew(launched)
         self.board.renew(make_session, renew)
         self._defaults = replace(self._defaults, limits=limits)
 
@@ -568,6 +587,9 @@ class Daemon:
         if not summary.branch or summary.workspace_closed or self._is_still_needed(summary):
             return
         await self.merging.propose(agent)  # before it is noted that all was done at this agent's end
+        if self.merging.awaits_agent(agent):
+            self.merging.go_on()
+            return
         await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
         where = summary.workspace

@@ -139,8 +139,8 @@ class Tools:
     """Whether the CLI of the agent waits for something from us."""
     reattached: Callable[[str], object]
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
-    account: str = ""
-    """The account that pays for the calls of agents that are launched."""
+    account: Callable[[], str] = str
+    """Names the account that pays for the calls of agents that are launched."""
     before_relaunch: Callable[[str], Awaitable[None]] | None = None
     """Runs what comes before each further launch of an agent; raises ChaperonError if the agent may not be launched."""
     in_turn: Callable[[str, Callable[[], object]], object] = lambda _, go_on: go_on()
@@ -375,7 +375,7 @@ class Runner:
                 containment=shim.containment,
                 number=number,
                 identity=shim.identity,
-                account=self._tools.account,
+                account=self._tools.account(),
             )
         )
 

@@ -7,6 +7,7 @@ still holds.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from monitors.contract.errors import NotFoundError
 from supervisor.core.board import Board
@@ -49,10 +50,18 @@ class UsageTurns:
     Args:
         board: The agents; what waits is read off their states, so that a daemon that starts knows it too.
         wall: Unix time in seconds.
+        account: Names the account that pays for the next launch; an empty name is not known.
+        go_on: Has an agent go on whose wait is not over.
     """
 
-    def __init__(self, board: Board, wall: Callable[[], float]) -> None:
-        self._board, self._wall = board, wall
+    def __init__(
+        self,
+        board: Board,
+        wall: Callable[[], float],
+        account: Callable[[], str] = str,
+        go_on: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._board, self._wall, self._account, self._go_on = board, wall, account, go_on
         self._due: dict[str, Callable[[], object]] = {}
         """The agents whose wait is over, with what has them go on."""
         self._trying: dict[str, _Trying] = {}
@@ -75,17 +84,26 @@ class UsageTurns:
         waiting = self.waiting()
         for agent in set(self._due).difference(turn.agent for turn in waiting):
             del self._due[agent]  # a person had it go on, or ended it
+        for turn in waiting:
+            if turn.due:  # another account pays from now on: its timer has not run out
+                self._due.setdefault(turn.agent, partial(self._go_on, turn.agent))
         for account in {turn.account for turn in waiting}.union(self._trying):
             self._look_at(account, [turn for turn in waiting if turn.account == account])
 
     def waiting(self) -> list[UsageTurn]:
-        """The agents that wait for a usage limit to end, in the order of their turns."""
+        """The agents that wait for a usage limit to end, in the order of their turns.
+
+        The wait of one that was refused by another account than the one in force is over, since that one pays next.
+        """
         waiting = [one for one in self._board.at_work() if one.limited_until is not None]
         waiting.sort(key=lambda one: (-self._priority(one), one.started_at, one.agent))
-        return [
-            UsageTurn(one.agent, one.account, self._priority(one), one.limited_until or 0.0, one.agent in self._due)
-            for one in waiting
-        ]
+        return [self._turn(one) for one in waiting]
+
+    def _turn(self, known: Summary) -> UsageTurn:
+        in_force, priority = self._account(), self._priority(known)
+        if in_force and known.account not in ("", in_force):
+            return UsageTurn(known.agent, in_force, priority, 0.0, due=True)
+        return UsageTurn(known.agent, known.account, priority, known.limited_until or 0.0, known.agent in self._due)
 
     def reason(self, account: str) -> str:
         """Why no other agent of an account is begun now; empty if none waits."""

@@ -15,6 +15,11 @@ DIGITS = 8
 keys of one machine have the same digits once in four thousand million cases."""
 
 
+def has_gateway(settings: Agent) -> bool:
+    """Whether agents of these settings reach the model through the gateway."""
+    return settings.sandbox != "none" or bool(settings.credential)
+
+
 def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
     """Return the account's name: the place of its credential.
 

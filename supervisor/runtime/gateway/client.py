@@ -82,7 +82,11 @@ class GatewayClient:
         self._stream: anyio.abc.SocketStream | None = None
         self._lines: BufferedByteReceiveStream | None = None
         self._asking = anyio.Lock()
-        self._renewed = False
+        self._taken: Callable[[Collection[str]], object] = lambda _: None
+        self._renewed = True
+        """Whether the settings are not those that the process has."""
+        self.needed = anyio.Event()
+        """Set once agents are to reach the model through it; until then nothing is done."""
         self.spent: dict[str, ModelUse] = {}
         """Use of the model by each agent that has a socket, as the gateway saw it."""
 
@@ -101,6 +105,7 @@ class GatewayClient:
             GatewayError: It cannot be had.
             ChaperonError: There is no credential.
         """
+        self.needed.set()
         folder = self.folder_of(agent)
         await anyio.to_thread.run_sync(_make_folder, folder)
         opened = Opened(agent, str(folder), most_tokens)
@@ -113,21 +118,29 @@ class GatewayClient:
     def renew(self, settings: Callable[[], GatewaySettings]) -> None:
         """Have other settings count, for agents that run too, from the next look on."""
         self._settings, self._renewed = settings, True
+        self.needed.set()
 
     async def run(
-        self, refused: Callable[[Refused], object], reached: Callable[[Reached], object] = lambda _: None
+        self,
+        refused: Callable[[Refused], object],
+        reached: Callable[[Reached], object] = lambda _: None,
+        taken: Callable[[Collection[str]], object] = lambda _: None,
     ) -> None:
-        """Keep the process there for the agents that live, until cancelled.
+        """Keep the process there for the agents that live, from when it is needed, until cancelled.
 
         Args:
             refused: Takes in each refusal.
             reached: Takes in each host that an agent was connected to.
+            taken: Told of the agents whose calls are paid by the credential in force from now on.
         """
+        await self.needed.wait()
+        self._taken = taken
         try:
             for agent in self._live():
                 if await anyio.to_thread.run_sync(self.folder_of(agent).is_dir):
                     with suppress(ChaperonError):
                         await self.open(agent)
+            taken(tuple(self._opened))
             while True:
                 await anyio.sleep(LOOK_SECONDS)
                 try:
@@ -143,9 +156,6 @@ class GatewayClient:
             return
         async with self._asking:
             await self._reach()
-            if self._renewed:
-                await self._ask(settings_line(await anyio.to_thread.run_sync(self._settings)))
-                self._renewed = False
             seen = await self._ask(line("look"))
             self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
             for each in seen["refused"]:
@@ -173,10 +183,24 @@ class GatewayClient:
     # ── the process ──
 
     async def _reach(self) -> None:
-        """Connect, starting the process if it is not there, and say what holds; all that is open is opened anew."""
-        if self._stream is not None:
+        """Connect, and say what holds if the process does not know it; all that is open is opened anew then."""
+        if self._stream is not None and not self._renewed:
             return
-        settings = await anyio.to_thread.run_sync(self._settings)
+        self._renewed = False
+        try:
+            settings = await anyio.to_thread.run_sync(self._settings)
+            if self._stream is None:
+                await self._connect()
+            await self._ask(settings_line(settings))
+            for opened in self._opened.values():
+                await self._open(opened)
+        except BaseException:
+            self._renewed = True
+            raise
+        self._taken(tuple(self._opened))
+
+    async def _connect(self) -> None:
+        """Connect, starting the process if it is not there."""
         token = await anyio.to_thread.run_sync(_token, self._folder)
         if not await self._connected(token):
             await self._start(token)
@@ -185,9 +209,6 @@ class GatewayClient:
                     "The gateway, which holds the credential of agents, did not start.",
                     way_out=f"See {self._folder / 'log'}.",
                 )
-        await self._ask(settings_line(settings))
-        for opened in self._opened.values():
-            await self._open(opened)
 
     async def _connected_in_time(self, token: str) -> bool:
         """Connect as soon as the process listens."""

@@ -87,6 +87,10 @@ async def no_veto(_merge: Merge) -> str:
     return ""
 
 
+async def leave_it(_merge: Merge) -> None:
+    """Do nothing about a merge that is settled."""
+
+
 class MergeQueue:
     """Proposes merges and carries them out.
 
@@ -115,6 +119,8 @@ class MergeQueue:
         """Returns why a merge may not be; empty if it may."""
         self.merged: Callable[[Merge], None] = lambda _: None
         """Called once a merge is made and in the journal."""
+        self.settled: Callable[[Merge], Awaitable[None]] = leave_it
+        """Called once nothing is under way any more for a merge of the queue."""
         self._board = board
         self._journal = journal
         self._happened = happened
@@ -204,6 +210,9 @@ class MergeQueue:
         """
         known = self._board.summary(agent)
         mode = self.rules.merge.mode
+        before = self._resolved_by(known)
+        if before is not None and known.state is not AgentState.DONE:
+            await self.not_resolved(before, f"{before.why}; {agent}, which was to resolve it, is {known.state}")
         if mode == "off" or known.state is not AgentState.DONE or self._board.merges.get(agent) is not None:
             return
         if not (known.branch and known.project and known.target) or known.stored_task:
@@ -216,10 +225,27 @@ class MergeQueue:
             return
         if not made.commits:
             return
+        if before is not None:
+            why = f"{agent} goes on with its work"
+            await self._step(replace(before, phase=MergePhase.WITHDRAWN, why=why))
+            merge = replace(merge, rounds=before.rounds)
         merge = replace(_with(merge, made), why="its agent is done")
         if mode == "auto":
             merge = replace(merge, phase=MergePhase.QUEUED, why="its agent is done, and merge.mode is auto")
         await self._step(merge)
+
+    def _resolved_by(self, known: Summary) -> Merge | None:
+        """Return the merge that an agent without a stored task was given to resolve."""
+        of_branch = (one for one in self.all() if known.branch and one.branch == known.branch)
+        mine = (one for one in of_branch if one.project == known.project and one.id != known.agent)
+        return next((one for one in mine if one.phase is MergePhase.RESOLVING and not known.stored_task), None)
+
+    def awaits_agent(self, agent: str) -> bool:
+        """Whether the work of an agent without a stored task may yet be given back, so that its workspace is needed."""
+        merge, known = self._board.merges.get(agent), self._board.summary(agent)
+        if merge is None or merge.by or known.stored_task:
+            return False
+        return merge.phase.under_way or merge.phase is MergePhase.RESOLVING
 
     async def take(self, merge: Merge, *, by_itself: bool) -> Merge | None:
         """Propose the merge of a task's finished work, or have it made; the merge once nothing is under way for it.
@@ -267,6 +293,18 @@ class MergeQueue:
         """Note that an agent was given a merge to resolve."""
         await self._step(replace(merge, phase=MergePhase.RESOLVING, why=f"an agent resolves it: {merge.why}"))
 
+    async def not_resolved(self, merge: Merge, why: str) -> None:
+        """Park a merge again that no agent resolved."""
+        await self._step(replace(merge, phase=MergePhase.PARKED, why=why))
+
+    async def _park_unresolved(self) -> None:
+        """Park what was given to an agent that there is not: the daemon ended before it was submitted."""
+        at_work = {(one.project, one.branch) for one in self._board.at_work()}
+        for merge in self.all():
+            given = merge.phase is MergePhase.RESOLVING and self._board.tasks.find(merge.task) is None
+            if given and (merge.project, merge.branch) not in at_work:
+                await self.not_resolved(merge, f"{merge.why}; the daemon ended before an agent took it up")
+
     async def _settled(self, id_: str) -> Merge:
         while (now := self._board.merges.find(id_)).phase.under_way:
             await self._changed.setdefault(id_, anyio.Event()).wait()
@@ -276,6 +314,7 @@ class MergeQueue:
         """Put what a daemon before this one had under way back into the queue, and clear away what it left."""
         await anyio.to_thread.run_sync(end_noted, self._verifier.notes)
         await self._queue_again(self.all(), "the daemon ended")
+        await self._park_unresolved()
         for project in {merge.project for merge in self.all() if merge.phase is MergePhase.MERGED}:
             for id_ in await self._do(targets.held, Path(project)):
                 await self.tidy(id_)
@@ -330,6 +369,7 @@ class MergeQueue:
                     except Exception as error:  # noqa: BLE001 - whatever failed, other merges must not wait for it
                         log.exception("the merge of %s failed", merge.id)
                         await self._park(merge.id, f"it failed: {error}")
+                    await self.settled(self._now(merge))
         finally:
             self._at_work.discard(key)
             del self._scopes[key]

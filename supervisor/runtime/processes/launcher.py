@@ -13,7 +13,7 @@ from supervisor.config.model import Agent
 from supervisor.config.settings_guard import ConfiguredValue, Guard, Own, guard
 from supervisor.protocol.commands import Launch
 from supervisor.protocol.events import EventStamp, SettingsFound
-from supervisor.runtime.gateway.account import account_of
+from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.credential import shielded
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
@@ -84,7 +84,7 @@ class ProcessLauncher:
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
         ends_with_daemon: Whether agents end once this daemon has gone, however it went.
         sandboxes: Makes the sandboxes of agents; None holds them by none.
-        gateway: Holds the credential of agents; None leaves it with them.
+        gateway: Holds the credential of agents, if their settings want that; None leaves it with them.
         protector: Seals what CLIs print.
     """
 
@@ -103,7 +103,6 @@ class ProcessLauncher:
         protector: Protector = UNPROTECTED,
     ) -> None:
         self._protector = protector
-        self._settings = settings
         self._environ = environ
         self._agents = agents
         self._aside = aside or agents.parent / "set-aside"
@@ -112,9 +111,15 @@ class ProcessLauncher:
         self._descriptors = descriptors
         self._ends_with_daemon = ends_with_daemon
         self._sandboxes = sandboxes
-        self._gateway = gateway
-        self.account = account_of(settings, environ)
+        self._own_gateway = gateway
+        self.renew(settings)
+
+    def renew(self, settings: Agent) -> None:
+        """Have another credential count from the next launch on; the rest of these settings does not change."""
+        self._settings = settings
+        self.account = account_of(settings, self._environ)
         """The account that pays for the agents that it launches."""
+        self._gateway = self._own_gateway if has_gateway(settings) else None
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Return the directory of the shim of an agent's launch: a directory serves one launch."""

@@ -18,4 +18,5 @@ rollbacks          requests of people about checkpoints
 sampling           looking at the process trees of all live agents, in one pass every few seconds, and telling their
                    sessions
 systemd            the interface to systemd
+telling            facts that an agent notes, told to those that run already
 """

@@ -8,4 +8,5 @@ earlier_attempts  the facts about a stored task's earlier attempts that its next
 finished_work     the way of a stored task's finished work
 machine           the facts of the machine that claims depend on
 redirecting       another task for an agent that is at work
+resolving         merges of agents without a stored task, given back to an agent
 """

@@ -26,6 +26,7 @@ from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.runtime.merging.merge_queue import MergeQueue, how_it_ended, merge_of, uncommitted
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.tasks.completion import FinishedRun, MoveTask, NextStep
+from supervisor.runtime.tasks.resolving import what_to_resolve
 
 FALSE_SUCCESS = "false_success"
 """The type of the issue and the incident about a claim of success that a check denies."""
@@ -171,13 +172,7 @@ class WorkCompletion:
     async def _not_merged(self, finished: FinishedRun, done: Merge) -> NextStep:
         """Give a conflict, or a check that failed on the merged files, back to an agent, or leave it to a person."""
         may = _given_back(finished.task) < self._merging.rules.merge.rounds
-        text = ""
-        if done.conflicts and not done.level.for_a_person:
-            told = [(one.path, one.what, one.excerpt) for one in done.conflicts]
-            text = work_texts.disagrees(done.branch, done.target, told)
-        elif done.check is not None and done.check.outcome in (CheckOutcome.FAILED, CheckOutcome.TIMED_OUT):
-            how = _without_command(how_it_ended(done.check))
-            text = work_texts.merged_check_failed(done.target, done.check.command, how, done.check.output)
+        text = what_to_resolve(done)
         if not text or not may:
             return NextStep(TaskStep.PARK, done.why)
         await self._merging.resolving(done)

@@ -220,6 +220,10 @@ def _discovery(record: Record, _: _Seen) -> Lines:
     yield ViewLine("note", f"for {record['scope']}: {clean(record['text'], SENTENCE)}", "magenta")
 
 
+def _discovery_told(record: Record, _: _Seen) -> Lines:
+    yield ViewLine("note", f"told what {clean(record['by'])} noted: {clean(record['text'], SENTENCE)}", "magenta")
+
+
 def _discovery_forgotten(record: Record, _: _Seen) -> Lines:
     yield ViewLine("note", f"{clean(record['discovery'])} is taken back by {clean(record['by'])}", "magenta")
 
@@ -480,6 +484,7 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "settings_found": _settings,
     "trust_decided": _trusted,
     "discovery_noted": _discovery,
+    "discovery_told": _discovery_told,
     "discovery_forgotten": _discovery_forgotten,
     "line_received": _line,
     "error_line_received": _error_line,

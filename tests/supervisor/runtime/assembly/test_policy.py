@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.config.model import Config
+from supervisor.config.model import Agent, Config
 from supervisor.config.sections.sandbox import SandboxSection
 from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
 
@@ -83,3 +83,16 @@ def test_of_the_sandbox_only_named_hosts_are_taken_while_the_daemon_runs() -> No
     assert set(found.at_the_start) == {"sandbox.profile", "sandbox.read", "sandbox.memory_mb"}
     taken = {key.removeprefix("sandbox.") for key in AT_THE_START if key.startswith("sandbox.")}
     assert taken == SandboxSection.model_fields.keys() - {"hosts"}, "what is read at the start alone says so"
+
+
+def test_of_how_agents_are_started_only_who_pays_and_their_fate_at_the_end_are_taken_while_the_daemon_runs() -> None:
+    wanted = Config.model_validate(
+        {"agent": {"credential": "file:/key", "at_daemon_end": "pause", "own_config_dir": True}}
+    )
+    found = change(Config(), wanted)
+    assert found.live == ("agent.credential", "agent.at_daemon_end")
+    assert found.at_the_start == ("agent.own_config_dir",)
+    taken = {key.removeprefix("agent.") for key in AT_THE_START if key.startswith("agent.")}
+    assert taken == Agent.model_fields.keys() - {"credential", "at_daemon_end"}, (
+        "what is read at the start alone says so"
+    )

@@ -100,3 +100,23 @@ def test_one_that_a_person_had_go_on_loses_its_turn() -> None:
     limited.turns.look()
     assert limited.gone == ["early"]
     assert [turn.agent for turn in limited.turns.waiting()] == ["late"]
+
+
+def test_those_that_waited_for_another_account_go_on_in_turn_once_that_one_pays() -> None:
+    limited = Limited()
+    pays = ["login"]
+    turns = UsageTurns(limited.board, lambda: limited.now, lambda: pays[0], limited.goes_on)
+    turns.look()
+    assert (limited.gone, turns.reason("login")) == (
+        [],
+        "agents that waited for the usage limit of the account login go on first: late",
+    )
+    pays[0] = "file:/key"
+    assert next((turn.agent, turn.account, turn.due) for turn in turns.waiting()) == ("late", "file:/key", True)
+    assert "go on first: late" in turns.reason("file:/key")
+    turns.look()
+    assert limited.gone == ["late"], "one tries first"
+    limited.board.summary("late").account = "file:/key"
+    limited.served("late")
+    turns.look()
+    assert limited.gone == ["late", "early", "middle"]
