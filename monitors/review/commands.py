@@ -1,6 +1,8 @@
 """The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
+import copy
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
@@ -52,7 +54,8 @@ def command_findings(
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    defined = [found for path, text in scene.files.items() for found in agent_definitions.written(scene, path, text)]
+    changed = dict.fromkeys((*walk.overlay.put(), *(path for path, access in scene.touches if access == "write")))
+    defined = [found for path in changed for found in definition_findings(scene, path, _made(walk, path))]
     whole = [
         found
         for found in (
@@ -65,6 +68,50 @@ def command_findings(
         if found is not None
     ]
     return [*(finding for finding, _ in seen), *whole], seen
+
+
+def definition_findings(scene: Scene, path: str, text: str | None) -> Iterator[Finding]:
+    """Yield the findings for writing a skill, a command or a subagent, with the shell lines that the CLI would run.
+
+    Args:
+        scene: The action around it.
+        path: Absolute.
+        text: What is written, whole or a piece; None if it is not known.
+    """
+    if not agent_definitions.is_definition(path):
+        return
+    shown = scene.places.shown(path)
+    if text is None:
+        yield Finding(
+            "skills.unread",
+            levels.HARM,
+            f"writes {shown}, from which the CLI runs commands by itself, with text that no review has read",
+            "Write it with Write.",
+            effect=effect("startup", f"{shown} is written with unknown text", target=shown),
+        )
+        return
+    yield from agent_definitions.written(scene, path, text)
+    for line in agent_definitions.shell_lines(text):
+        places = copy.copy(scene.places)
+        within = replace(scene, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
+        found = max(command_findings(line, within)[0], key=lambda one: one.risk, default=None)
+        if found is not None and (found.risk >= levels.HARM or found.stop):
+            yield replace(
+                found,
+                why=f"writes {shown}, which has the CLI run `{line.strip()[:120]}` by itself: it {found.why}",
+                instead=found.instead or "Leave that line out.",
+                rewrite="",
+                undo="",
+                effect=effect("startup", f"{shown} has the CLI run `{line.strip()[:120]}`", target=shown),
+            )
+            return
+
+
+def _made(walk: Walk, path: str) -> str | None:
+    """Return the whole text that the script gives the file; None if it is not known."""
+    made = walk.overlay.made(path)
+    known = made is not None and made[0] is not None and (len(made[0]) < MAX_CODE or path in walk.overlay.texts())
+    return made[0] if made is not None and known else None
 
 
 def _folders(walk: Walk, scene: Scene) -> Iterator[str]:

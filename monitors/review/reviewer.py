@@ -72,7 +72,7 @@ class StepReviewer:
         scene = self._scene(action, context)
         given = _mapping(action.input)
         tool = str(action.tool)
-        command = tools.shell_text(tool, given)
+        command = tools.shell_text(scene, tool, given)
         if tool == "Bash" and not isinstance(given.get("command"), str):
             return _malformed(given), [], []
         found: list[Finding] = []

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
+from monitors.review.commands import definition_findings
 from monitors.review.origins import shown
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
@@ -26,11 +27,13 @@ SHELL_FIELDS = ("command", "cmd")
 """Fields of unknown tools whose value may go to a shell."""
 
 
-def shell_text(tool: str, given: Mapping[str, Any]) -> str | None:
+def shell_text(scene: Scene, tool: str, given: Mapping[str, Any]) -> str | None:
     """Return the text that the call hands to a shell, or None; for unknown tools a guess on the safe side.
 
-    Many tools of MCP servers run what they are given, as those of the CLI do.
+    Many tools of MCP servers run what they are given, as those of the CLI do. A skill has the CLI run lines of its own.
     """
+    if _TOOLS.get(tool) is _skill:
+        return agent_definitions.skill_script(scene, *_skill_named(given))
     if tool in QUIET or (tool in _TOOLS and tool not in SHELL_TOOLS):
         return None
     for name in SHELL_FIELDS:
@@ -98,8 +101,8 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     if scene.past and "content" in given:
         scene.origins.append(Origin(absolute, "own", ""))
     yield writes_path(scene, absolute)
-    for name in ("content", "new_string", "new_source"):
-        yield from agent_definitions.written(scene, absolute, text(given, name))
+    for name, new in new_texts(given).items():
+        yield from definition_findings(scene, absolute, text(given, name) or new)
     yield from written.findings(scene, absolute, new_texts(given))
     whole = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(whole) != whole:
@@ -262,7 +265,13 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 
 
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    yield from agent_definitions.skill_used(scene, text(given, "skill", "command").lstrip("/")[:500])
+    yield from agent_definitions.skill_used(scene, _skill_named(given)[0])
+
+
+def _skill_named(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name of the skill or command, and its arguments; a command brings both in one text."""
+    name, _, rest = text(given, "skill", "command").lstrip("/").partition(" ")
+    return name[:500], " ".join(filter(None, (rest, text(given, "args"))))
 
 
 def _monitor(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

@@ -67,6 +67,13 @@ class FileFacts:
         except (OSError, ValueError):
             return None
 
+    def names(self, path: str) -> list[str]:
+        """The names in a directory, sorted; none if it is no directory or cannot be read."""
+        try:
+            return sorted(os.listdir(path))
+        except (OSError, ValueError):
+            return []
+
     def stamp(self, path: str) -> str:
         """A stamp that changes whenever the file at the path does.
 

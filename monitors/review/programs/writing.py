@@ -98,9 +98,12 @@ def writes_path(
 
 
 _VITAL = re.compile(
-    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr|root|proc|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
+    r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr|root|proc|sys/fs/cgroup|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
 )
-"""The parts of the system that hold its settings and its programs."""
+"""The parts of the system that hold its settings and its programs, and those that hold processes together.
+
+A process that writes itself into another control group has left its agent's, and with it the agent's limits.
+"""
 
 
 def _into(scene: Scene, path: str) -> Place:

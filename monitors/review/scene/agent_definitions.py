@@ -4,18 +4,24 @@ Front matter can bring hooks, that of subagents servers (MCP) too. Once the defi
 without a permission request (seen with 2.1.329; a skill written during a run is picked up within seconds, a subagent at
 the CLI's next start). Shell lines in a skill's text are switched off at the CLI's start
 (`supervisor.config.environment.GATE_ARGUMENTS`), and so are hooks and servers, unless the configuration lets those of
-settings run.
+settings run. In an attached session nothing of this is switched off: there a skill runs its shell lines before any hook
+is asked, with the arguments of the call put into them as they are (seen with 2.1.329). So the lines are reviewed as the
+shell's, when they are written and when the skill is used.
 """
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 
-MAX_DEFINITION = 20_000
-"""Most characters read of a definition; front matter stands at its beginning."""
+MAX_DEFINITION = 100_000
+"""Most characters read of a definition. Longer ones are not used by agents: what follows could run anything."""
+MAX_DEFINITIONS = 200
+"""Most definitions of one folder that are looked through for a name in their front matter."""
 
 _DEFINITION = re.compile(r"/\.claude/(?:skills|commands|agents)/.*\.md$")
 _FRONT_MATTER = re.compile(r"\A\s*---[^\n]*\n(.*?)(?:^---|\Z)", re.DOTALL | re.MULTILINE)
@@ -23,6 +29,10 @@ _KEY = r"""(?:^[ \t]*(?:- +)?|[{{,]\s*)["']?{}["']?\s*:"""
 _HOOKS = re.compile(_KEY.format("hooks"), re.MULTILINE)
 _SERVERS = re.compile(_KEY.format("mcpServers"), re.MULTILINE)
 _COMMAND = re.compile(_KEY.format("command"), re.MULTILINE)
+_NAME = re.compile(r"^name:[ \t]*[\"']?([^\s\"'#]{1,200})", re.MULTILINE)
+_ARGUMENTS = re.compile(r"^arguments:[ \t]*([^\n]*(?:\n[ \t]*-[^\n]*)*)", re.MULTILINE)
+_SHELL = re.compile(r"!`([^`]+)(?:`|\Z)|```![^\S\n]*(?:(?:ba|z)?sh[^\S\n]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
+_PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(\d{1,3})\])?|\{?(\d{1,3})\}?|\{?([A-Za-z_]\w*)\}?)")
 
 
 def written(scene: Scene, path: str, text: str) -> Iterator[Finding]:
@@ -31,27 +41,97 @@ def written(scene: Scene, path: str, text: str) -> Iterator[Finding]:
         yield _found(scene, path, "writes", found[0])
 
 
+def is_definition(path: str) -> bool:
+    """Whether the file is a skill, a command or a subagent."""
+    return _DEFINITION.search(path) is not None
+
+
+def shell_lines(text: str, arguments: str = "") -> list[str]:
+    """Return the scripts in a skill's text that the CLI hands to a shell, each with the arguments put into it."""
+    whole = _FRONT_MATTER.match(text)
+    listed = _ARGUMENTS.search(whole[1]) if whole else None
+    named = re.findall(r"[A-Za-z_]\w*", listed[1]) if listed else []
+    try:
+        words = shlex.split(arguments)
+    except ValueError:
+        words = arguments.split()
+
+    def put(place: re.Match[str]) -> str:
+        number = place[1] or place[2] or (str(named.index(place[3])) if place[3] in named else "")
+        if number:
+            # The last one gets all the rest, for the CLI may split the arguments otherwise.
+            return " ".join(words[int(number) :] if int(number) >= len(named) - 1 else words[int(number) :][:1])
+        return place[0] if place[3] and place[3] != "ARGUMENTS" else arguments
+
+    return [_PLACE.sub(put, inline or block) for inline, block in _SHELL.findall(text)]
+
+
+def skill_script(scene: Scene, skill: str, arguments: str) -> str | None:
+    """Return what the use of this skill or command would hand to a shell; None if that is nothing."""
+    found = "\n".join(line for _, text in _skills(scene, skill, own=True) for line in shell_lines(text, arguments))
+    return found or None
+
+
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:
-    """Return the findings for the use of this skill or command.
+    """Return the findings for the use of this skill or command, apart from its shell lines.
 
     Its definition may have come on a way that was not reviewed.
 
-    Those below the home directory are the person's own, as the settings there are; writing them is reviewed.
+    Hooks and servers below the home directory are the person's own, as the settings there are; writing them is
+    reviewed.
     """
-    yield from _used(scene, f"skills/{skill}/SKILL.md", f"commands/{skill.replace(':', '/')}.md")
+    yield from _used(scene, _skills(scene, skill))
+    for path, text in _skills(scene, skill, own=True):
+        if len(text) > MAX_DEFINITION:
+            yield Finding(
+                "skills.too-long",
+                levels.HARM,
+                f"uses {scene.places.shown(path)}, of which a review reads {MAX_DEFINITION:,} characters and no more",
+                "Let a person shorten it.",
+                effect=effect("startup", f"{scene.places.shown(path)} is not read to its end", target=path),
+            )
 
 
 def subagent_used(scene: Scene, subagent: str) -> Iterator[Finding]:
     """Return the findings for the start of this subagent. It is looked up in the file of its name."""
-    yield from _used(scene, f"agents/{subagent}.md")
+    yield from _used(scene, _named(scene, subagent, [f"agents/{subagent}.md"], {"agents": "{}"}))
 
 
-def _used(scene: Scene, *names: str) -> Iterator[Finding]:
-    """The project's definitions of these names that start something by themselves."""
-    tops = dict.fromkeys((scene.places.workspace or scene.places.cwd, scene.places.cwd))
-    for path in (scene.places.absolute(f"{top}/.claude/{name}") for top in tops for name in names):
-        if found := brings(scene.facts.text(path, MAX_DEFINITION) or ""):
+def _used(scene: Scene, definitions: Iterator[tuple[str, str]]) -> Iterator[Finding]:
+    """Return a finding for each definition that starts something by itself."""
+    for path, text in definitions:
+        if found := brings(text):
             yield _found(scene, path, "uses", found[0])
+
+
+def _skills(scene: Scene, skill: str, *, own: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the skills and commands of this name, those of the home directory too if `own`."""
+    files = [f"skills/{skill}/SKILL.md", f"commands/{skill.replace(':', '/')}.md"]
+    return _named(scene, skill, files, {"skills": "{}/SKILL.md", "commands": "{}"}, own=own)
+
+
+def _named(
+    scene: Scene, name: str, files: list[str], folders: Mapping[str, str], *, own: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield path and text of definitions whose file or front matter has the name, one character more than is read."""
+    tops = dict.fromkeys((scene.places.workspace or scene.places.cwd, scene.places.cwd))
+    homes = [scene.places.home] if own and scene.places.home else []
+    seen = set()
+    for top in (f"{each}/.claude" for each in (*tops, *homes)):
+        others = (
+            f"{folder}/{within.format(entry)}"
+            for folder, within in folders.items()
+            for entry in islice(scene.facts.names(scene.places.absolute(f"{top}/{folder}")), MAX_DEFINITIONS)
+        )
+        for file in chain(files, others):
+            path = scene.places.absolute(f"{top}/{file}")
+            if path in seen or (text := scene.facts.text(path, MAX_DEFINITION + 1)) is None:
+                continue
+            whole = _FRONT_MATTER.match(text)
+            said = _NAME.search(whole[1]) if whole else None
+            if file in files or (said and said[1] == name):
+                seen.add(path)
+                yield path, text
 
 
 def brings(text: str) -> list[str]:

@@ -6,7 +6,7 @@ that it can be checked after the action has run (`monitors.review.verdict.ground
 behind it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 MISSING = "missing"
@@ -32,6 +32,10 @@ class FileLookups(Protocol):
 
     def text(self, path: str, limit: int) -> str | None:
         """The first `limit` characters of a regular file; None if it is none or cannot be read."""
+        ...
+
+    def names(self, path: str) -> Sequence[str]:
+        """The names in a directory, sorted; none if it is no directory or cannot be read."""
         ...
 
     def stamp(self, path: str) -> str:
@@ -61,6 +65,10 @@ class NoFiles:
         """Always unknown."""
         return None
 
+    def names(self, path: str) -> Sequence[str]:  # noqa: ARG002 — the protocol's signature
+        """Always none."""
+        return ()
+
     def stamp(self, path: str) -> str:  # noqa: ARG002 — the protocol's signature
         """Always unknown."""
         return ""
@@ -72,7 +80,8 @@ class WithLinks:
     def __init__(self, facts: FileLookups, resolved: Callable[[str], str]) -> None:
         self._facts = facts
         self._resolved = resolved
-        self.kind, self.ignored, self.text, self.stamp = facts.kind, facts.ignored, facts.text, facts.stamp
+        self.kind, self.ignored, self.text = facts.kind, facts.ignored, facts.text
+        self.names, self.stamp = facts.names, facts.stamp
 
     def real(self, path: str) -> str:
         """Return the path with all links in it followed."""

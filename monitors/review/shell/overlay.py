@@ -178,6 +178,11 @@ class Overlay:
         for path in self._removed:
             yield path, ()
 
+    def put(self) -> Iterator[str]:
+        """Yield the files that stand there once the action has run, and which it wrote, copied or moved there."""
+        yield from self._files
+        yield from self._copies
+
     def texts(self) -> Mapping[str, str]:
         """The files that the action writes with known text."""
         return {path: text for path, (text, _) in self._files.items() if text is not None}

@@ -258,3 +258,21 @@ def test_every_launcher_carries_every_payload_to_the_gate(launcher: str, payload
 )
 def test_what_hides_in_variables_globs_and_trees_is_stopped(command: str) -> None:
     assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo $$ > /sys/fs/cgroup/cgroup.procs",
+        "cd /sys/fs/cgroup/unified && echo 0 > cgroup.procs",
+        "mkdir /sys/fs/cgroup/mine",
+        "echo 1 > /sys/fs/cgroup/chaperon-67f13b30/agents/a2/cgroup.kill",
+        "tee /sys/fs/cgroup/user.slice/cgroup.freeze <<< 1",
+        """python3 -c 'open("/sys/fs/cgroup/cgroup.procs", "w").write("0")'""",
+        "cgexec -g :/ make",
+        "mount -t cgroup2 none /tmp/cg",
+    ],
+)
+def test_an_agent_does_not_leave_its_control_group(command: str) -> None:
+    assert stopped(command)
+    assert review("cat /proc/self/cgroup /sys/fs/cgroup/memory.max").decision is Decision.ALLOW

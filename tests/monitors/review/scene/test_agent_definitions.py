@@ -5,6 +5,7 @@ import pytest
 from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
+from monitors.review.scene.agent_definitions import MAX_DEFINITION
 
 WORKSPACE = "/home/agent/work"
 CONTEXT = ReviewContext(home="/home/agent", captured=True)
@@ -21,6 +22,11 @@ class Files(NoFiles):
 
     def text(self, path: str, limit: int) -> str | None:
         return self._files[path][:limit] if path in self._files else None
+
+    def names(self, path: str) -> list[str]:
+        return sorted(
+            {each.removeprefix(f"{path}/").split("/")[0] for each in self._files if each.startswith(f"{path}/")}
+        )
 
 
 def review(tool: str, files: dict[str, str] | None = None, /, **given: str) -> Review:
@@ -78,3 +84,73 @@ def test_a_subagent_of_the_project_that_brings_hooks_or_servers_is_not_started(b
 def test_servers_are_not_written_into_a_subagent_but_may_be_named_there() -> None:
     assert review("Write", file_path=".claude/agents/tidy.md", content=SERVERS).rule == "skills.servers"
     assert review("Write", file_path=".claude/agents/tidy.md", content=NAMED).decision is Decision.ALLOW
+
+
+LINES = "---\nname: {name}\narguments: [what]\n---\nThe state: !`{line}`\n"
+HARMLESS = "git status --short"
+HARM = "rm -rf ~/notes"
+
+
+@pytest.mark.parametrize("path", ["skills/tidy/SKILL.md", "commands/tidy.md", "sub/.claude/skills/tidy/SKILL.md"])
+@pytest.mark.parametrize(
+    "text", ["x !`{}`", "!`true\n{}`", "```!\n{}\n```", "```! bash\n{}\n```", "  ````!\n{}\n````", "```!{}"]
+)
+def test_a_shell_line_of_a_skill_is_reviewed_as_it_is_written(path: str, text: str) -> None:
+    """The CLI runs it before any hook is asked."""
+    file = f"{WORKSPACE}/{path if '.claude' in path else f'.claude/{path}'}"
+    assert review("Write", file_path=file, content=text.format(HARMLESS)).decision is Decision.ALLOW
+    written = review("Write", file_path=file, content=text.format(HARM))
+    assert (written.decision, written.rule) == (Decision.BLOCK, "files.delete-outside")
+    edited = review("Edit", file_path=file, old_string="x", new_string=text.format(HARM))
+    assert edited.rule == "files.delete-outside"
+    shell = "cat > {} <<'EOF'\n{}\nEOF"
+    assert review("Bash", command=shell.format(file, text.format(HARM))).rule == "files.delete-outside"
+    assert review("Bash", command=shell.format(file, text.format(HARMLESS))).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["base64 -d x > {}", "sed -i s/a/b/ {}", "echo a >> {}; python3 make.py >> {}", "mv notes.md {}", "cp notes.md {}"],
+)
+def test_a_skill_is_not_written_with_text_that_no_review_has_read(command: str) -> None:
+    path = ".claude/skills/tidy/SKILL.md"
+    assert review("Bash", command=command.format(path, path)).rule == "skills.unread"
+    assert review("Bash", command=command.format("docs/SKILL.md", "docs/SKILL.md")).rule != "skills.unread"
+    assert review("Bash", command=f"rm {path}").decision is Decision.ALLOW
+    harmless = {f"{WORKSPACE}/notes.md": PLAIN, f"{WORKSPACE}/{path}": PLAIN}
+    assert review("Bash", harmless, command=f"mv notes.md {path}").decision is Decision.ALLOW
+    harmful = {f"{WORKSPACE}/notes.md": LINES.format(name="tidy", line=HARM)}
+    assert review("Bash", harmful, command=f"mv notes.md {path}").rule == "files.delete-outside"
+
+
+@pytest.mark.parametrize("path", ["skills/tidy/SKILL.md", "commands/tidy.md", "skills/other/SKILL.md", "commands/a.md"])
+@pytest.mark.parametrize("top", [WORKSPACE, "/home/agent"])
+def test_shell_lines_of_a_skill_are_reviewed_as_it_is_used_wherever_it_came_from(path: str, top: str) -> None:
+    def used(line: str) -> Review:
+        return review("Skill", {f"{top}/.claude/{path}": LINES.format(name="tidy", line=line)}, skill="tidy")
+
+    assert used(HARMLESS).decision is Decision.ALLOW
+    assert (used(HARM).decision, used(HARM).rule) == (Decision.BLOCK, "files.delete-outside")
+    assert used("git push --force").decision is Decision.BLOCK, "a skill's line cannot be changed for the call"
+
+
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        *((place, "one; rm -rf ~/notes") for place in ("$ARGUMENTS", "$0", "$ARGUMENTS[0]", "${0}", "$what")),
+        *((place, '"one; rm -rf ~/notes"') for place in ("$0", "$what")),
+        *((place, "$(rm -rf ~/notes)") for place in ("$ARGUMENTS", "$0", '"$ARGUMENTS"')),
+        ('"$ARGUMENTS"', 'one"; rm -rf ~/notes; "'),
+    ],
+)
+def test_arguments_of_a_skill_are_reviewed_where_its_shell_lines_have_them(place: str, arguments: str) -> None:
+    """The CLI puts them in as they are."""
+    files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": LINES.format(name="tidy", line=f"git log {place}")}
+    assert review("Skill", files, skill="tidy", args="--oneline").decision is Decision.ALLOW
+    assert review("Skill", files, skill="tidy", args=arguments).rule == "files.delete-outside"
+    assert review("SlashCommand", files, command=f"/tidy {arguments}").rule == "files.delete-outside"
+
+
+def test_a_skill_that_is_too_long_to_be_read_is_not_used() -> None:
+    files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": PLAIN + "x\n" * MAX_DEFINITION}
+    assert review("Skill", files, skill="tidy").rule == "skills.too-long"
