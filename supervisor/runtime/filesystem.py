@@ -7,6 +7,7 @@ ignore rules are read by libgit2 without starting a process. Changes between the
 
 import os
 import stat
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from monitors.review.scene.lookups import MISSING, Kind
 if TYPE_CHECKING:
     import pygit2  # at run time only where git is asked: most reviews of a command line need none
 
+MAX_NAMES = 10_000
+"""Most names read of a directory; those that are asked for have tens."""
 MAX_REPOSITORIES = 40
 """Repositories kept open at once; agents work in a few worktrees."""
 
@@ -70,7 +73,7 @@ class FileFacts:
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; none if it is no directory or cannot be read."""
         try:
-            return sorted(os.listdir(path))
+            return sorted(entry.name for entry in islice(Path(path).iterdir(), MAX_NAMES))
         except (OSError, ValueError):
             return []
 

@@ -12,6 +12,7 @@ reader      reads Bash leniently and in linear work
 secret_names  names of variables that hold secrets
 shells      how a shell is used
 tree        the syntax tree of a script
+turns       variables that are each of several values in turn: of loops, of `read`, of `xargs`
 walk        goes through a script in the order it would run, and hands over each command that would start
 words       reads the words of Bash
 """

@@ -461,7 +461,7 @@ class _Reader(Words):
             values = self.array()
             if self.at < self.end and self.text[self.at] not in " \t\r\n;&|)<>":
                 values.append(self.word())  # what follows the bracket belongs to it, also if it begins as a comment
-            return Assignment(match[1], values, appends=appends)
+            return Assignment(match[1], values, appends=appends, array=True)
         substituted = self.text.startswith(("<(", ">("), self.at)
         if self.at >= self.end or (self.text[self.at] in " \t\r\n;&|)<>" and not substituted):
             self.count()

@@ -8,6 +8,8 @@ from monitors.review.shell.invocation import Arg, Invocation
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh", "yash", "posh", "rbash", "rksh", "rzsh", "bash-static", "sash", "elvish", "xonsh", "nu", "rc", "es", "osh", "pwsh", "powershell", "cmd"})  # fmt: skip
 """Programs that read commands."""
 
+OWN_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+"""Names of a program's own input."""
 _VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _CLUSTER = re.compile(r"[-+][A-Za-z]+\Z")
 _TAKES_VALUE = re.compile(r"[-+][a-z]+[oO]\Z")
@@ -45,9 +47,9 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
         if at < len(args):
             use.text, use.source, use.parameters = args[at], args[at].source, args[at + 1 :]
         return use
-    if at < len(args) and "-s" not in args[:at] and (args[at] != "/dev/stdin" or invocation.input.text is not None):
+    if at < len(args) and "-s" not in args[:at] and (args[at] not in OWN_INPUT or invocation.input.text is not None):
         use.file, use.source, use.parameters = args[at], args[at].source, args[at:]
-        if args[at] in ("/dev/stdin", "-") and invocation.input.text is not None:
+        if args[at] in (*OWN_INPUT, "-") and invocation.input.text is not None:
             use.text = invocation.input.text
         return use
     if any(word in ("--version", "--help", "-V", "-h") for word in args):

@@ -58,11 +58,12 @@ class Redirect:
 
 
 class Assignment:
-    """`NAME=value` before a command, or alone. `values` has more than one word for an array."""
+    """`NAME=value` before a command, or alone; with the words of an array, `NAME=(one two)`."""
 
-    __slots__ = ("appends", "name", "values")
+    __slots__ = ("appends", "array", "name", "values")
 
-    def __init__(self, name: str, values: list[Word], *, appends: bool) -> None:
+    def __init__(self, name: str, values: list[Word], *, appends: bool, array: bool = False) -> None:
+        self.array = array
         self.name = name
         self.values = values
         self.appends = appends

@@ -16,8 +16,9 @@ from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, R
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.overlay import MAX_FILES, MAX_TEXT, Overlay
 from monitors.review.shell.reader import read
-from monitors.review.shell.shells import SHELLS, ShellUse, positional, shell_use
+from monitors.review.shell.shells import OWN_INPUT, SHELLS, ShellUse, positional, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
+from monitors.review.shell.turns import MAX_TURNS, in_each_place, read_values, split_for_xargs, turning
 
 MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
@@ -49,6 +50,7 @@ _SHEBANGS = (
     "#!/bin/dash",
 )
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 
 
@@ -99,6 +101,8 @@ class Walk:
         self._code = code
         self._written = written or (lambda _invocation: ())
         self._references: dict[str, str] = {}
+        self._in_turn: dict[str, Value] = {}
+        self._turns = 0
         self._depth = 0
         self._read = 0
         self._expanded = 0
@@ -192,15 +196,43 @@ class Walk:
         return text, source
 
     def _loop_variable(self, name: str, words: list[Arg]) -> None:
-        if len(words) == 1:
-            self._variables[name] = words
-        else:
-            # A loop's variable is each of its words in turn: commands see all of them at once, which is the worst of them.
-            self._variables[name] = words or [arg(f"${name}", known=False)]
+        # A loop's variable is each of its words in turn: most commands see all of them at once, which is the worst of them.
+        self._assign({name: words or [arg(f"${name}", known=False)]}, in_turn=True)
+
+    def _assign(self, values: Mapping[str, Value], *, in_turn: bool = False) -> None:
+        """Give variables their values, all at once or one after another."""
+        self._variables.update(values)
+        for name, value in values.items():
+            self._in_turn.pop(name, None)
+            if in_turn and len(value) > 1:
+                self._in_turn[name] = value
 
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _simple(self, command: Simple, stdin: Input) -> Output:
+        name = turning(command, self._in_turn, self._launchers.__contains__)
+        if not name:
+            return self._once(command, stdin)
+        values = self._in_turn.pop(name)
+        self._turns += len(values) - 1
+        if self._turns > MAX_TURNS:
+            self.too_much = self.too_much or f"more than {MAX_TURNS} commands that a loop runs one after another"
+            values = values[:1]
+        made: dict[str, Value] = {each.name: [] for each in command.assignments}
+        outputs: list[Output] = []
+        for value in values:
+            self._variables[name] = [value]
+            outputs.append(self._simple(command, stdin))
+            for each in made:
+                made[each] += self._variables.get(each, [])
+        if not command.words:
+            self._assign(made, in_turn=True)
+        self._assign({name: values}, in_turn=True)
+        texts = [text for text, _ in outputs if text is not None]
+        source = tuple(one for _, invocations in outputs for one in invocations)
+        return ("".join(texts) if len(texts) == len(outputs) else None), source
+
+    def _once(self, command: Simple, stdin: Input) -> Output:
         assignments = {made.name: self._assigned(made) for made in command.assignments}
         declared = command.words and command.words[0].text in _LEAVES_VARIABLES
         before = {name: self._variables.get(name) for name in assignments}
@@ -208,9 +240,14 @@ class Walk:
         if not declared and _names_any(command, assignments):
             # What is assigned for a command is not there yet while its words are expanded; both readings are judged.
             unset = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
-        self._variables.update(assignments)
-        for value in assignments.values():
+        self._assign(assignments)
+        for name, value in assignments.items():
             self._evaluated(value)
+            if name in _PROMPTS:
+                self._prompted(value)
+        for part in (part for word in command.words for part in word.parts or ()):
+            if part.text.endswith("@P}"):
+                self._prompted(self._variables.get(part.name.partition("[")[0], []))
         for name, to in self._references.items():
             if to in self._variables:
                 self._variables[name] = self._variables[to]
@@ -243,6 +280,12 @@ class Walk:
             if "[" in word and ("$(" in word or "`" in word) and word.known:
                 self.script(f": {word}")
 
+    def _prompted(self, words: list[Arg]) -> None:
+        """Go through substitutions in a text that the shell expands once more, as it does prompts."""
+        for word in words:
+            if word.known and ("$(" in word or "`" in word):
+                self.script(f': "{word}"')
+
     def _descriptors(self, redirects: list[Redirection]) -> None:
         """Remember the files that `exec 3<file` leaves open."""
         for redirect in redirects:
@@ -262,7 +305,7 @@ class Walk:
         return Setting(self._cwd, (), self._elevated, self._inside, self._depth - 1)
 
     def _assigned(self, made: Assignment) -> Value:
-        if len(made.values) == 1:
+        if len(made.values) == 1 and not made.array:
             values = [expand_one(made.values[0], self._variables, self._substitute)]
         else:
             values = [word for written in made.values for word in expand(written, self._variables, self._substitute)]
@@ -282,7 +325,10 @@ class Walk:
                 text = expand_one(redirect.body, self._variables, self._substitute)
                 self._bounded(text)
                 newline = "\n" if redirect.operator == "<<<" else ""
-                opened = Input(text + newline if text.known else text, text.source, known=text.known)
+                if redirect.fd not in ("", "0"):
+                    self.overlay.write(f"/dev/fd/{redirect.fd}", text + newline if text.known else None, text.source)
+                else:
+                    opened = Input(text + newline if text.known else text, text.source, known=text.known)
                 continue
             target = expand(redirect.target, self._variables, self._substitute)
             made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
@@ -294,7 +340,7 @@ class Walk:
         """Return what a command reads from the file or the descriptor."""
         target = redirect.target
         if not target.known:
-            return Input(None, target.source)
+            return Input(self._fed_text(target), target.source)
         known = self.overlay.made(f"/dev/fd/{target}" if redirect.operator == "<&" else self._path(target))
         return Input(None, target.source) if known is None else Input(known[0], (*known[1], *target.source))
 
@@ -542,6 +588,8 @@ class Walk:
     def _code_builtin(self, invocation: Invocation) -> Output | None:
         if invocation.name in ("source", "."):
             text = self._file(invocation.args[0]) if invocation.args else None
+            if invocation.args and invocation.args[0] in OWN_INPUT:
+                text = invocation.input.text
             if text is None and invocation.args:
                 invocation.made_by = self.made_by(invocation.args[0])
         elif invocation.name == "eval":
@@ -611,12 +659,11 @@ class Walk:
             if text is None:
                 return [_placed(word, mark, source) if mark in word else word for word in words]
             lines = text.replace("\0", "\n").splitlines()
-            given = " ".join(lines[:MAX_PIPED])
-            placed = [arg(word.replace(mark, given), known=word.known, source=word.source) for word in words]
+            placed = in_each_place(words, mark, lines[:MAX_PIPED])
             return [*placed, arg("{}", known=False)] if len(lines) > MAX_PIPED else placed
         if text is None:
             return [*words, arg("{}", known=False, source=source)]
-        given_words = text.replace("\0", " ").split()
+        given_words = split_for_xargs(text, invocation.args)
         rest = [arg("{}", known=False)] if len(given_words) > MAX_PIPED else []
         return [*words, *map(arg, given_words[:MAX_PIPED]), *rest]
 
@@ -635,11 +682,18 @@ class Walk:
                 self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
                 self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
-            self._read_into(invocation)
+            given = invocation.input
+            for at, word in enumerate(invocation.args[:-1]):
+                if word[:1] == "-" and word[-1:] == "u":
+                    given = self._opened(Redirection("<&", "0", invocation.args[at + 1]))
+            separators = (
+                [invocation.assignments["IFS"]] if "IFS" in invocation.assignments else self._variables.get("IFS", [])
+            )
+            self._assign(read_values(invocation, given, separators), in_turn=True)
         elif invocation.name in ("mapfile", "readarray"):
             name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
             lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
-            self._variables[name] = list(map(arg, lines)) or [_unknown(name, invocation)]
+            self._assign({name: list(map(arg, lines)) or [_unknown(name, invocation)]})
         elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
             text = self._text_of(Invocation(invocation.program, invocation.args[2:]))
             self._variables[invocation.args[1]] = [
@@ -647,19 +701,6 @@ class Walk:
             ]
         elif invocation.name == "hash" and invocation.args[:1] == ["-p"] and len(invocation.args) > 2:
             self._aliases[invocation.args[2]] = [invocation.args[1]]
-
-    def _read_into(self, invocation: Invocation) -> None:
-        """Fill the variables of a `read` from a known line; if it is not known, neither are they."""
-        names = [word for word in invocation.args if word.isidentifier()]
-        lines = (invocation.input.text or "").splitlines()
-        options = {word for word in invocation.args if word[:1] == "-"}
-        known = len(lines) == 1 and names and options <= {"-r"} and not invocation.input.source
-        values = lines[0].split(None, len(names) - 1) if known else None
-        for at, name in enumerate(names):
-            if values is None:
-                self._variables[name] = [_unknown(name, invocation)]
-            else:
-                self._variables[name] = [arg(values[at] if at < len(values) else "")]
 
 
 def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:

@@ -188,8 +188,19 @@ SENT = [
 LEFT_WITH_NOTHING = [
     "truncate -s 0 /srv/app.db", ": > ~/.zsh_notes", "> /var/www/index.html", "cat /dev/null > /srv/a.json", "cat /dev/zero > fill", "dd if=/dev/urandom of=fill bs=1M", "shred -z ~/.ssh/id_rsa", "rm .git/HEAD", "chmod -x .git/hooks/*", "chmod a-x /bin/ls", "tar -C / -xf a.tar",
 ]  # fmt: skip
+IN_TURN = [
+    "for c in ls 'rm -rf /etc'; do $c; done", "for c in ls 'rm -rf /etc'; do eval \"$c\"; done", "for c in ls 'rm -rf /etc'; do sh -c \"$c\"; done", "for c in ls rm; do $c -rf /etc; done", "for c in ls rm; do sudo $c -rf /etc; done",
+    "for c in ls 'rm -rf /etc'; do d=$c; eval \"$d\"; done", "x=(ls 'rm -rf /etc'); for c in \"${x[@]}\"; do $c; done", "for c in ls 'rm -rf /etc'; do bash <<< \"$c\"; done", "for c in ls 'rm -rf /etc'; do for d in 1 2; do $c; done; done",
+    "printf '%s\\n' ls 'rm -rf /etc' | while read -r c; do eval \"$c\"; done", "while IFS= read -r c; do bash -c \"$c\"; done <<E\nls\nrm -rf /etc\nE", "echo rm -rf /etc | { read -r c; $c; }", "printf '%s\\n' ls 'rm -rf /etc' | xargs -I{} sh -c '{}'", "printf 'a\\n/etc\\n' | xargs -I{} rm -rf {}",
+    "printf 'rm -rf /etc' | xargs -0 sh -c", "printf '%s\\n' 'rm -rf /etc' | xargs -d '\\n' sh -c", "for c in " + " ".join(f"'touch {n}'" for n in range(60)) + " 'rm -rf /etc'; do $c; $c; $c; done",
+]  # fmt: skip
+READ_IN = [
+    "mapfile -t c < <(echo rm; echo -rf; echo /etc); \"${c[@]}\"", "read -ra c <<< 'rm -rf /etc'; \"${c[@]}\"", "IFS=, read -ra c <<< 'rm,-rf,/etc'; \"${c[@]}\"", "IFS=, read -r a b c <<< 'rm,-rf,/etc'; $a $b $c", "c=($(echo rm -rf /etc)); \"${c[@]}\"", "IFS= read -r c < <(echo rm -rf /etc); eval \"$c\"", "read -d '' c <<< 'rm -rf /etc'; $c",
+    "read -rp x -t 1 c <<< 'rm -rf /etc'; $c", "read <<< 'rm -rf /etc'; $REPLY", "exec 3<<< 'rm -rf /etc'; read -ru 3 c; $c", "exec 3<<< 'rm -rf /etc'; bash <&3", ". /dev/stdin <<< 'rm -rf /etc'", ". /dev/fd/0 <<< 'rm -rf /etc'", "bash /proc/self/fd/0 <<< 'rm -rf /etc'", "source /dev/fd/3 3<<< 'rm -rf /etc'", "bash /dev/fd/3 3<<< 'rm -rf /etc'",
+    "x='$(rm -rf /etc)'; echo \"${x@P}\"", "PS1='$(rm -rf /etc)' bash -i <<< true", "PS4='`rm -rf /etc`'; set -x; true", "export PS0='$(rm -rf /etc)'",
+]  # fmt: skip
 
-CLASSES = {"word zero": WORD_ZERO, "quotes": QUOTES, "separators": SEPARATORS, "code": CODE, "variables": VARIABLES, "readers that run": READERS_THAT_RUN, "operands": OPERANDS, "redirects": REDIRECTS, "downloads": DOWNLOADS, "hidden": HIDDEN, "lookalikes": LOOKALIKES, "guard": GUARD, "secrets": SECRETS, "shells": SHELLS, "searched": SEARCHED, "handed on": HANDED_ON, "sent": SENT, "left with nothing": LEFT_WITH_NOTHING}  # fmt: skip
+CLASSES = {"in turn": IN_TURN, "read in": READ_IN, "word zero": WORD_ZERO, "quotes": QUOTES, "separators": SEPARATORS, "code": CODE, "variables": VARIABLES, "readers that run": READERS_THAT_RUN, "operands": OPERANDS, "redirects": REDIRECTS, "downloads": DOWNLOADS, "hidden": HIDDEN, "lookalikes": LOOKALIKES, "guard": GUARD, "secrets": SECRETS, "shells": SHELLS, "searched": SEARCHED, "handed on": HANDED_ON, "sent": SENT, "left with nothing": LEFT_WITH_NOTHING}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,15 @@ def test_git_says_what_it_ignores(repository: Path, tmp_path: Path) -> None:
     assert facts.ignored(str(tmp_path / "a.py")) is None
 
 
+def test_names_in_a_directory_are_sorted_and_a_file_has_none(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("b", "a"):
+        (folder / name).touch()
+    assert FileFacts().names(str(folder)) == ["a", "b"]
+    assert FileFacts().names(str(folder / "a")) == FileFacts().names(str(tmp_path / "missing")) == []
+
+
 def test_text_is_read_up_to_the_limit_and_only_from_files(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc\xff" * 10)
     facts = FileFacts()
