@@ -7,6 +7,7 @@ of the CLI's shell.
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from monitors.review import written
@@ -25,6 +26,10 @@ from monitors.review.verdict.assess import without_comments
 
 MAX_FIELDS = 200
 """Most fields looked at of one call, and most items of one list."""
+MAX_MAPPINGS = 50
+"""Most groups of fields within fields that are looked at."""
+MAX_DEPTH = 8
+"""Deepest nesting of fields that is looked at. Steps of a plan are at two."""
 MAX_TEXT = 20_000
 """Most characters judged of one field."""
 
@@ -78,9 +83,25 @@ def words_of(tool: str) -> tuple[list[str], list[str]]:
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the findings about what the fields of a call have done, by the verb of the tool."""
     verbs, server = words_of(tool)
-    fields = dict(list(given.items())[:MAX_FIELDS])
-    for make in (_scripts, _statements, _paths, _flags):
-        yield from make(scene, verbs, server, fields)
+    for depth, fields in islice(_mappings(given), MAX_MAPPINGS):
+        for make in (_scripts, _statements, _paths, _flags):
+            yield from make(scene, verbs, server, fields)
+        # At the top the reviewer itself takes these for a shell's, whatever the tool is called.
+        for text in (fields.get(name) for name in ("command", "cmd", "run") if depth):
+            if isinstance(text, str):
+                yield from command_findings(text, scene)[0]
+
+
+def _mappings(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the fields of a call, and those within them, with how deep they are."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        yield depth, dict(islice(value.items(), MAX_FIELDS))
+        value = list(islice(value.values(), MAX_FIELDS))
+    if isinstance(value, (list, tuple)):
+        for each in value[:MAX_FIELDS]:
+            yield from _mappings(each, depth + 1)
 
 
 def destroys_shared(tool: str) -> bool:

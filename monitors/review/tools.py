@@ -69,6 +69,7 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
             "",
             effect=effect("tool_call", f"calls {tool}, a tool not known here", target=tool),
         )
+        yield from mcp.findings(scene, f"unknown__unknown__{tool}", given)
         yield from (found for found in _named_paths(scene, given) if found is not None)
 
 
@@ -134,7 +135,9 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         scene.origins.append(Origin(absolute, "own", ""))
     if scene.places.is_own(absolute):
         yield _guard(path)
-    what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))
+    real = scene.facts.real(absolute)
+    chosen = [f"{absolute}/{glob}"] if (glob := text(given, "glob").lstrip("/")) else []
+    what = next(filter(None, map(scene.places.secret, (absolute, real, *chosen))), "")
     if what:
         yield Finding(
             "secrets.read",
@@ -151,6 +154,11 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "Name the one value that is needed.",
             effect=effect("secret_read", f"shows {path}", target=path),
         )
+
+
+def _list(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    """Names alone tell no secret."""
+    yield from (found for found in _read(scene, given) if found is not None and not found.rule.startswith("secrets."))
 
 
 def _guard(path: str) -> Finding:
@@ -405,7 +413,7 @@ def _texts(given: object, depth: int) -> Iterator[str]:
 
 _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]] = {
     "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,
-    "Read": _read, "Glob": _read, "Grep": _read, "LS": _read, "NotebookRead": _read, "ReadMcpResourceTool": _read,
+    "Read": _read, "Glob": _list, "Grep": _read, "LS": _list, "NotebookRead": _read, "ReadMcpResourceTool": _read,
     "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "Workflow": _workflow,
     "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ScheduleWakeup": _wakeup, "ExitWorktree": _leave_worktree,
     "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,

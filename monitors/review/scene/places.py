@@ -90,6 +90,8 @@ _SECRETS = (
         "stored credentials",
     ),
     (re.compile(r"/\.gnupg(?:/|$)"), "private GnuPG keys"),
+    # The whole of a directory that holds them: what is read of it is everything, or what a glob finds.
+    (re.compile(r"^[^:]*/\.(?:aws|azure|kube|config/(?:gh|gcloud|hub|op))(?:/[^/]*\*[^/]*)*/?$"), "credentials"),
     (re.compile(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
     (
         re.compile(

@@ -75,3 +75,22 @@ def test_words_of_a_name_are_parted_however_it_is_written() -> None:
         ["read", "graph", "ql", "file", "v", "2"],
         ["my", "server"],
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("mcp__x__y", {"a": {"b": {"command": "rm -rf /etc"}}}),
+        ("mcp__x__y", {"steps": [{"name": "ok"}, {"run": "rm -rf /etc"}]}),
+        ("mcp__fs__write", {"files": [{"path": "/etc/hosts", "content": "x"}]}),
+        ("mcp__fs__delete", {"options": {"paths": ["/etc/hosts"]}}),
+        ("mcp__pg__batch", {"queries": [{"sql": "DROP TABLE users"}]}),
+    ],
+)
+def test_fields_within_fields_are_judged_as_those_of_the_call(tool: str, given: dict[str, object]) -> None:
+    assert reviewed(tool.removeprefix("mcp__"), given).decision is Decision.BLOCK
+
+
+def test_what_only_stands_in_a_text_within_fields_is_not_run() -> None:
+    given = {"fields": {"description": "run: rm -rf /etc", "run": "ok", "steps": [{"note": "rm -rf /etc"}]}}
+    assert reviewed("jira__create_issue", given).decision is Decision.ALLOW

@@ -134,3 +134,19 @@ def test_work_is_put_off_only_where_somebody_will_be_there(tool: str) -> None:
     assert decided(Task("t", "prompt", WORKSPACE), stop=True) is Decision.ALLOW
     assert decided(Task("t", "prompt", WORKSPACE, keep_open=True)) is Decision.ALLOW
     assert decided(None) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"path": "/home/agent/.aws"}, {"path": "/home/agent", "glob": ".aws/credentials"}, {"path": "/home/agent/.kube/"}],
+)
+def test_a_search_shows_what_a_directory_of_credentials_holds_and_a_list_of_names_does_not(
+    given: dict[str, str],
+) -> None:
+    assert review("Grep", {"pattern": "KEY", "output_mode": "content", **given}).rule == "secrets.read"
+    assert review("Glob", {"pattern": "*", **given}).decision is Decision.ALLOW
+
+
+def test_a_tool_that_is_not_known_is_judged_by_its_fields_as_one_of_a_server() -> None:
+    assert review("Runner", {"steps": [{"command": "rm -rf /etc"}]}).decision is Decision.BLOCK
+    assert review("Runner", {"steps": [{"note": "rm -rf /etc"}]}).decision is Decision.ALLOW
