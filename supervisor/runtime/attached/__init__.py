@@ -2,6 +2,7 @@
 
 attaching       the agent that a hook is of, made for a CLI that is new, found again after a restart
 attachments     settings files that hooks were put into, with their text from before
+call_ids        ids of calls of a CLI that tells none
 cli_process     the CLI's process: found above a hook, watched, held, ended
 door            the socket of hooks: who may speak there, and its one route
 hook            the program that the CLI starts for a hook; it imports the standard library alone

@@ -1,5 +1,6 @@
 """Attached agents: the one that a hook is of, one made for a CLI that is new, those of before found again."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +29,9 @@ NO_PROMPT = "Work in a session that a person began."
 
 ORIGINS = {"cli": "terminal", "sdk-py": "sdk", "sdk-ts": "sdk", "sdk-cli": "sdk"}
 """The origin by `CLAUDE_CODE_ENTRYPOINT`, which the CLI sets for its hooks (measured, 2.1.329); others are editors'."""
+
+CLIENT = re.compile(r"[a-z][a-z0-9-]{0,19}")
+"""The names that a CLI may give itself in its hooks."""
 
 
 class AttachingParts(Protocol):
@@ -128,7 +132,7 @@ class Attaching:
             workspace=workspace,
             session_id=str(payload.get("session_id") or ""),
             factors=dict(self._parts.board.lessons.factors),
-            origin=origin(about),
+            origin=origin(about, payload.get("client")),
         )
         self._parts.board.admit(submitted)
         link = self._link(name, process, 0, mark)
@@ -157,8 +161,17 @@ class Attaching:
         self._links.pop(link.process, None)
 
 
-def origin(about: Mapping[str, str]) -> str:
-    """Name what started a CLI, by variables of its environment; for people only, since every program can set these."""
+def origin(about: Mapping[str, str], client: object = None) -> str:
+    """Name what started a CLI, or the CLI itself if it is another than Claude's.
+
+    It is for people only, since every program can say what it likes.
+
+    Args:
+        about: Variables of its environment.
+        client: The name of another CLI, as its hook says it.
+    """
+    if isinstance(client, str) and CLIENT.fullmatch(client):
+        return client
     entry = about.get("CLAUDE_CODE_ENTRYPOINT", "")
     if about.get("CI", "") not in ("", "0", "false"):
         return "ci"

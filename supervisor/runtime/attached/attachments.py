@@ -20,6 +20,7 @@ import orjson
 
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.runtime.attached import settings_text
+from supervisor.runtime.attached.adapters.other_cli import adapter
 
 Scope = Literal["user", "project", "local"]
 MAX_BYTES = 4 * 1024 * 1024
@@ -76,6 +77,31 @@ def place_of(scope: Scope, directory: Path, environ: Mapping[str, str]) -> Path:
     return directory / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
 
 
+def place_for(cli: str, scope: Scope | None, directory: Path, environ: Mapping[str, str]) -> Path:
+    """Return the settings file of another CLI.
+
+    Args:
+        cli: The name of its adapter.
+        scope: `user` or `project`: other CLIs have no settings of one person's in one project.
+        directory: The top of the project.
+        environ: The environment, which names the home directory.
+
+    Raises:
+        UsageError: There is no such file.
+    """
+    own = adapter(cli)
+    if scope == "project":
+        return directory / own.FOLDER / own.FILE
+    if scope != "user":
+        raise UsageError(
+            f"{own.NAME} has no settings that are yours in one project; nothing was changed.",
+            way_out=f"Take --user (~/{own.FOLDER}/{own.FILE}), or --project, if the others there use chaperon too.",
+        )
+    if not environ.get("HOME"):
+        raise UsageError("HOME is not set, so where your settings are is not known.")
+    return Path(environ["HOME"]) / own.FOLDER / own.FILE
+
+
 class Attachments:
     """The settings files with hooks of ours, and what stood there before.
 
@@ -94,15 +120,22 @@ class Attachments:
             flock(file, LOCK_EX)
             yield
 
-    def attaching(self, path: Path, entries: settings_text.Handlers) -> SettingsChange:
+    def attaching(
+        self, path: Path, entries: settings_text.Handlers, top: Mapping[str, Any] | None = None
+    ) -> SettingsChange:
         """Return the change by which the hooks come into a file.
+
+        Args:
+            path: The file.
+            entries: The hooks.
+            top: Other members that it must have.
 
         Raises:
             ChaperonError: The file cannot be changed.
         """
         with _named(path):
             before = _read(path)
-            after = settings_text.with_hooks(_text(before), entries).encode()
+            after = settings_text.with_hooks(_text(before), entries, top).encode()
         return SettingsChange(path, before, after, PRIVATE if settings_text.holds_token(after.decode()) else None)
 
     def detaching(self, path: Path) -> SettingsChange:

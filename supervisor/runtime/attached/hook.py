@@ -1,4 +1,4 @@
-"""The program that an attached CLI starts for a hook: `hook.py SOCKET WHEN_AWAY SECONDS EVENT [RELAY]`.
+"""The program that an attached CLI starts for a hook: `hook.py SOCKET WHEN_AWAY SECONDS EVENT [RELAY [CLI]]`.
 
 It hands what it reads to the daemon and prints the daemon's answer. If the daemon cannot be reached in time, it answers
 by itself: a call that was not reviewed does not run, unless the person chose otherwise. Exit code 2 is how a call is
@@ -65,7 +65,7 @@ class HookRefusedError(Exception):
     """The daemon answered, and does not take the hook."""
 
 
-def main(path: str, when_away: str, seconds: float, event: str, relay: str = "") -> int:
+def main(path: str, when_away: str, seconds: float, event: str, relay: str = "", cli: str = "") -> int:
     """Serve one hook; returns the exit code.
 
     Args:
@@ -74,32 +74,45 @@ def main(path: str, when_away: str, seconds: float, event: str, relay: str = "")
         seconds: How long a daemon is waited for.
         event: The hook.
         relay: The folder of the relay's settings, if the relay is to be there from now on.
+        cli: The CLI whose hook it is, if it is another than Claude's.
     """
     if relay and LAUNCHED not in os.environ:
         start_relay(relay)
     body = sys.stdin.buffer.read()
+    if cli:
+        sys.path.append(__file__.rsplit("/", 4)[0])
+        from supervisor.runtime.attached.adapters.other_cli import served
+
+        answer, why = served(cli, event, body, lambda own: reviewed(path, when_away, seconds, event, own)), ""
+    else:
+        answer, why = reviewed(path, when_away, seconds, event, body)
+    if why:
+        return blocked(event, why)
+    sys.stdout.buffer.write(answer)
+    sys.stdout.flush()
+    return 0
+
+
+def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes) -> tuple[bytes, str]:
+    """Return the answer to a hook, and why its call may not run; that is empty if the answer says what is to be done."""
     id_ = f"h{os.getpid()}-{time.time_ns():x}"
     seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
     begun = time.monotonic()  # noqa: TID251 - no packages here
     until, breaks = begun + seconds, 0
     while True:
         try:
-            answer = ask(path, body, id_)
+            return ask(path, body, id_), ""
         except AwayError as error:
             now = time.monotonic()  # noqa: TID251
             if LAUNCHED in os.environ:
-                return 0
+                return b"", ""
             if error.reached and breaks < MOST_BREAKS:
                 breaks, until = breaks + 1, now + seconds
             if now > min(until, begun + ALL_SECONDS):
                 return away(event, when_away, f"{seconds:g} s ({error})")
             time.sleep(POLL_SECONDS)
-            continue
         except HookRefusedError as error:
-            return blocked(event, f"chaperon refuses this call: {error}")
-        sys.stdout.buffer.write(answer)
-        sys.stdout.flush()
-        return 0
+            return b"", f"chaperon refuses this call: {error}"
 
 
 def start_relay(folder: str) -> None:
@@ -181,14 +194,11 @@ def clean(value: str) -> str:
     return "".join(char for char in value[:100] if " " <= char <= "~")
 
 
-def away(event: str, when_away: str, why: str) -> int:
+def away(event: str, when_away: str, why: str) -> tuple[bytes, str]:
     """Answer in the daemon's place, as the person chose."""
     if event == GATE and when_away == "ask":
-        sys.stdout.write(ASK)
-        return 0
-    if when_away == "allow":
-        return 0
-    return blocked(event, away_text(why))
+        return ASK.encode(), ""
+    return b"", "" if when_away == "allow" else away_text(why)
 
 
 def away_text(why: str) -> str:
@@ -209,7 +219,7 @@ def blocked(event: str, why: str) -> int:
 
 if __name__ == "__main__":
     try:
-        code = main(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[4:6])
+        code = main(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[4:7])
     except BaseException as error:  # noqa: BLE001 - whatever failed, only exit code 2 keeps the call from running
         code = blocked(
             sys.argv[4] if len(sys.argv) > 4 else GATE,

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import relay_settings
+from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
 from supervisor.runtime.attached.hook import ALL_SECONDS, CALL_SECONDS, CONTEXT
 from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE, RelaySettings
 from supervisor.runtime.attached.translation import GATE
@@ -50,7 +51,15 @@ BLOCKS_FROM = (2, 1, 295)
 PROXIES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 """Variables by which the CLI would send a hook to a proxy, which does not reach our loopback."""
 
+GATES = (GATE, *{event for cli in NAMES for event, ours in adapter(cli).EVENTS.items() if ours == GATE})
+"""The hooks whose answer says whether a call runs, of each CLI."""
+
 PROGRAM, SHELL_PROGRAM = Path(__file__).with_name("hook.py"), Path(__file__).with_name("hook.sh")
+
+_PYTHON = (os.path.realpath(sys.executable), "-I", "-S")
+
+FAILED = "The hook of chaperon failed, so this call was not run."
+"""Text for a call of another CLI whose hook could not run."""
 
 BASH_PATH = "/bin:/usr/bin:/usr/local/bin"
 """The folders in which bash is looked for: no agent writes there."""
@@ -97,7 +106,7 @@ def _handler(event: str, socket: Path, when_away: WhenAway, wait: float, relay: 
             "timeout": HOOK_TIMEOUT_SECONDS,
             **failing,
         }
-    words = [os.path.realpath(sys.executable), "-I", "-S", str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
+    words = [*_PYTHON, str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
     if relay is not None and event in BY_COMMAND:
         words.append(str(relay.folder))  # by which a session that begins has the relay started
     bash = shutil.which("bash", path=BASH_PATH)
@@ -113,6 +122,30 @@ def _handler(event: str, socket: Path, when_away: WhenAway, wait: float, relay: 
         "timeout": HOOK_TIMEOUT_SECONDS,
         **failing,
     }
+
+
+def entries_for(cli: str, socket: Path, when_away: WhenAway, wait: float) -> dict[str, dict[str, Any]]:
+    """The entries of the settings file of another CLI, by its own events: each starts the program of hooks.
+
+    Args:
+        cli: The name of its adapter.
+        socket: The daemon's socket of hooks.
+        when_away: The answer to a call while no daemon is there.
+        wait: How long a daemon is waited for before that, in seconds.
+
+    Raises:
+        ValueError: There is no adapter of that name.
+    """
+    own, found = adapter(cli), {}
+    for event, ours in own.EVENTS.items():
+        words = [*_PYTHON, str(PROGRAM), str(socket), when_away, f"{wait:g}", ours, "", cli]
+        command = " ".join(map(shlex.quote, words))
+        if (
+            ours == GATE and when_away != "allow"
+        ):  # with a text, since a CLI may let silence pass, whatever the exit code
+            command = f"{command} || {{ echo {shlex.quote(FAILED)} >&2; exit 2; }}"
+        found[event] = own.entry(event, command, HOOK_TIMEOUT_SECONDS)
+    return found
 
 
 def best_way(
@@ -144,9 +177,10 @@ def ways_in(path: Path) -> str:
     Blocks for as long as a read of the file takes.
     """
     try:
-        entries = json.loads(path.read_bytes())["hooks"][GATE]
-        hooks = [hook for entry in entries for hook in entry["hooks"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        by_event = json.loads(path.read_bytes())["hooks"]
+        entries = [entry for event in GATES for entry in by_event.get(event, ())]
+        hooks = [hook for entry in entries for hook in entry.get("hooks", [entry])]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
     for hook in hooks:
         if relay_settings.ROUTE in str(hook.get("url")):

@@ -19,6 +19,7 @@ from supervisor.core.session import Session
 from supervisor.protocol.claude.control import SHOWN
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.attached import translation
+from supervisor.runtime.attached.call_ids import CallIds
 from supervisor.runtime.attached.cli_process import CliProcess, tell_terminal
 from supervisor.runtime.attached.transcript import Transcript
 from supervisor.runtime.processes.shim_client import (
@@ -93,6 +94,7 @@ class HookLink:
         """The terminal, and the line for it once the CLI has ended, if that is a stop of ours."""
         self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
+        self._ids = CallIds()
 
     # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -102,7 +104,7 @@ class HookLink:
         A hook that asks again under the same id, after the connection or the daemon went away, is not handed on twice,
         and gets the answer that there was.
         """
-        event = str(payload.get("hook_event_name") or "")
+        event, payload = str(payload.get("hook_event_name") or ""), self._ids.with_id(payload, request_id)
         if self._over:
             return translation.reply(event, {}, stop=self._stop or UNWATCHED)
         if given := self._session().given_answer(request_id):
@@ -110,7 +112,10 @@ class HookLink:
         if request_id not in self._answers and not self._session().waits_for(request_id):
             async with self._reading:  # in the order in which they came
                 await self._hand_on(event, payload, request_id)
-        return await self._answer(event, payload, request_id)
+        answer = await self._answer(event, payload, request_id)
+        if event == translation.GATE:
+            self._ids.answered(payload, answer)
+        return answer
 
     async def _hand_on(self, event: str, payload: Mapping[str, Any], request_id: str) -> None:
         frames = await self._spoken(payload)

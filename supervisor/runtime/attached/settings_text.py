@@ -46,8 +46,13 @@ class _Holder(NamedTuple):
     """Behind its closing bracket."""
 
 
-def with_hooks(text: str, handlers: Handlers) -> str:
+def with_hooks(text: str, handlers: Handlers, top: Mapping[str, Any] | None = None) -> str:
     """Return the text with these hooks in it; those of ours that it had are replaced.
+
+    Args:
+        text: The text.
+        handlers: The hooks.
+        top: Other members that the settings must have, which are added if they are not there.
 
     Raises:
         UsageError: It is not the text of settings.
@@ -58,6 +63,9 @@ def with_hooks(text: str, handlers: Handlers) -> str:
     text = without_hooks(text)
     if not text.strip():
         text = "{}\n"
+    for key, value in (top or {}).items():
+        if _member(root := _root(text), key) is None:
+            text = _added(text, root, key, value)
     for event, entry in handlers.items():
         root = _root(text)
         hooks = _member(root, "hooks")
@@ -138,7 +146,7 @@ def _root(text: str) -> _Holder:
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"It is not JSON ({error}); nothing was changed.",
-            way_out="Comments and commas at the end are not allowed in settings of the CLI. Mend the file, and ask again.",
+            way_out="Comments and commas at the end are not taken. Mend the file, and ask again.",
         ) from None
     if not isinstance(found, dict):
         raise UsageError(f"It holds a {type(found).__name__} and not an object; nothing was changed.")

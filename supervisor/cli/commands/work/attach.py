@@ -12,6 +12,7 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common, terminal
 from supervisor.cli.client import NoDaemonError
 from supervisor.cli.words import clean
+from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
 from supervisor.runtime.attached.hook import CALL_SECONDS
 
 if TYPE_CHECKING:
@@ -22,6 +23,15 @@ _SCOPES = (
     click.option("--local", "scope", flag_value="local", help="Yours, in this project: `.claude/settings.local.json`."),
     click.option("--project", "scope", flag_value="project", help="The project's: `.claude/settings.json`."),
     click.option("--user", "scope", flag_value="user", help="Yours, everywhere: `~/.claude/settings.json`."),
+)
+
+_FOR = click.option(
+    "--for",
+    "cli",
+    type=click.Choice(["claude", *NAMES]),
+    default="claude",
+    show_default=True,
+    help="The CLI whose settings they are. Other CLIs than Claude's know --user and --project.",
 )
 
 _PRINT = click.option("--print", "only_print", is_flag=True, help="Only show the change.")
@@ -64,11 +74,12 @@ way_option = click.option(
 @_SCOPES[0]
 @_SCOPES[1]
 @_SCOPES[2]
+@_FOR
 @when_away_options
 @way_option
 @_PRINT
 @common.json_option
-def attach(scope: str | None, when_away: str, wait: float, way: str, only_print: bool, as_json: bool) -> None:
+def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, only_print: bool, as_json: bool) -> None:
     """Put every Claude that you start here under the daemon's watch.
 
     Hooks are put into a settings file of the CLI: into your own of this project if no other is named. Sessions that
@@ -79,7 +90,15 @@ def attach(scope: str | None, when_away: str, wait: float, way: str, only_print:
     def work() -> None:
         from supervisor.runtime.attached import hook_entries, relay_client
 
-        kept, path, socket = _kept(), _path(scope), hooks_socket()
+        kept, path, socket = _kept(), _path(scope, cli), hooks_socket()
+        if cli != "claude":
+            if way == "http":
+                raise UsageError("Another CLI's hooks are programs, and cannot go by HTTP; nothing was changed.")
+            entries = hook_entries.entries_for(cli, socket, cast("WhenAway", when_away), wait)
+            with kept.alone():
+                change = kept.attaching(path, entries, adapter(cli).TOP)
+                _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
+            return
         found, why = way_of(way, shared=scope == "project")
         with kept.alone():
             relay = relay_use(f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else "", socket)
@@ -98,9 +117,10 @@ def attach(scope: str | None, when_away: str, wait: float, way: str, only_print:
 @_SCOPES[0]
 @_SCOPES[1]
 @_SCOPES[2]
+@_FOR
 @_PRINT
 @common.json_option
-def detach(scope: str | None, only_print: bool, as_json: bool) -> None:
+def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None:
     """Take the hooks that `attach` put into a settings file out again.
 
     The file becomes what it was before, byte for byte; if you edited it since, only the hooks go. Sessions that run
@@ -108,7 +128,7 @@ def detach(scope: str | None, only_print: bool, as_json: bool) -> None:
     """
 
     def work() -> None:
-        kept, path = _kept(), _path(scope)
+        kept, path = _kept(), _path(scope, cli)
         with kept.alone():
             _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
             if not only_print and not kept.files():
@@ -129,15 +149,17 @@ def _folder() -> Path:
     return common.here().attached
 
 
-def _path(scope: str | None) -> Path:
+def _path(scope: str | None, cli: str) -> Path:
     from checkpoints.workspace.worktree import worktree_of
-    from supervisor.runtime.attached.attachments import place_of
+    from supervisor.runtime.attached.attachments import place_for, place_of
 
     here = Path.cwd()
     try:
         top = worktree_of(here)
     except ChaperonError:
         top = here
+    if cli != "claude":
+        return place_for(cli, cast("Scope | None", scope), top, os.environ)
     return place_of(cast("Scope", scope or "local"), top, os.environ)
 
 

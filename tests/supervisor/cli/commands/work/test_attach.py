@@ -11,9 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from supervisor.cli.commands.work.attach import attach, detach
-from supervisor.runtime.attached.hook_entries import PROXIES
+from supervisor.runtime.attached.adapters.other_cli import adapter
+from supervisor.runtime.attached.hook_entries import PROXIES, ways_in
 from supervisor.runtime.attached.relay_client import process_of
 from supervisor.runtime.attached.relay_settings import read
+from supervisor.runtime.attached.settings_text import hooks_in
 from supervisor.runtime.shim.process_tree import pause, start_ticks
 
 
@@ -146,3 +148,53 @@ def test_as_json_a_change_says_where_what_and_whether_it_was_written(settings: P
     again = json.loads(CliRunner().invoke(attach, ["--json"]).output)
     assert (again["written"], again["difference"]) == (False, "")
     assert json.loads(CliRunner().invoke(detach, ["--json"]).output)["written"]
+
+
+@pytest.mark.parametrize(("cli", "place"), [("gemini", ".gemini/settings.json"), ("cursor", ".cursor/hooks.json")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        '{"model": {"name": "x"}}\n',
+        '{\r\n\t"version": 1,\r\n\t"hooks": {"BeforeTool": [], "preToolUse": [{"command": "own.sh"}]}\r\n}',
+    ],
+)
+def test_another_clis_settings_are_back_byte_for_byte_behind_attach_and_detach(
+    settings: Path, tmp_path: Path, cli: str, place: str, text: str | None
+) -> None:
+    path = tmp_path / place
+    path.parent.mkdir()
+    if text is not None:
+        path.write_bytes(text.encode())
+    asked = ["--for", cli, "--project"]
+    done = CliRunner().invoke(attach, asked)
+    assert done.exit_code == 0, done.output
+    assert set(hooks_in(path.read_text())) == set(adapter(cli).EVENTS)
+    assert adapter(cli).TOP.items() <= json.loads(path.read_text()).items()
+    assert ways_in(path) == "by Python; while no daemon is there: block"
+    assert "already attached" in CliRunner().invoke(attach, asked).output
+    done = CliRunner().invoke(detach, asked)
+    assert done.exit_code == 0, done.output
+    assert (path.read_bytes().decode() if path.exists() else None) == text
+    assert settings.read_text() == '{"model": "opus"}\n'
+
+
+def test_another_cli_has_no_settings_of_one_persons_in_a_project_and_no_hooks_by_http(settings: Path) -> None:
+    for asked in (["--for", "gemini"], ["--for", "cursor", "--local"]):
+        done = CliRunner().invoke(attach, asked)
+        assert done.exit_code == 2
+        assert "no settings that are yours in one project" in done.output
+    done = CliRunner().invoke(attach, ["--for", "gemini", "--project", "--by", "http"])
+    assert done.exit_code == 2
+    assert "cannot go by HTTP" in done.output
+    assert not (settings.parents[1] / ".gemini").exists()
+
+
+def test_another_clis_user_settings_are_in_the_home_directory(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert CliRunner().invoke(attach, ["--for", "cursor", "--user"]).exit_code == 0
+    assert (tmp_path / "home/.cursor/hooks.json").exists()
+    assert settings.exists()
