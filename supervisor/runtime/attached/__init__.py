@@ -1,5 +1,6 @@
 """Agents whose CLI others started: it comes by its hooks, and is watched over like every other.
 
+adapters/       hooks of other agents' CLIs, made into those that the daemon takes
 attaching       the agent that a hook is of, made for a CLI that is new, found again after a restart
 attachments     settings files that hooks were put into, with their text from before
 call_ids        ids of calls of a CLI that tells none

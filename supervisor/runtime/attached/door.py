@@ -11,6 +11,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import anyio
@@ -114,7 +115,11 @@ class HookRoute:
             return {}
         about = {name: headers.get(f"x-{name.lower().replace('_', '-')}", "") for name in CONTEXT}
         link = await self._attaching.agent_of(process, payload, about)
-        return {} if link is None else await link.ask(payload, f"{process.pid}-{id_}")
+        if link is None:
+            return {}
+        # An answer is one to this body: the id of a harmless call must not let another one run.
+        digest = blake2b(body, digest_size=8).hexdigest()
+        return await link.ask(payload, f"{process.pid}-{id_}-{digest}")
 
     async def _speaker(self, named: str, arrival: HookArrival) -> tuple[CliProcess, Collection[int], int]:
         """Return the CLI that a hook is of, with its lineage and mark."""

@@ -1,8 +1,8 @@
 """The hooks of Cursor, editor and CLI, as its documentation has them (cursor.com/docs/hooks, 2026).
 
-A call's gate reads a flat `permission`; if `failClosed` stands in its entry, everything else blocks the call: no output,
-an exit code other than 0, the end of its time. What is known from those who captured its hooks: a read comes by
-`beforeReadFile` in each version, and in some of them by `preToolUse` as well.
+A call's gate reads a flat `permission`; if `failClosed` stands in its entry, everything else blocks the call: no
+output, an exit code other than 0, the end of its time. By captures of its hooks, a read comes by `beforeReadFile` in
+each version, and in some of them by `preToolUse` as well.
 """
 
 import json
@@ -25,8 +25,8 @@ EVENTS = {
     "stop": "Stop",
     "sessionEnd": "SessionEnd",
 }
-"""The daemon's event of each of its own. `beforeShellExecution` and its like come beside `preToolUse` for the same call,
-and are left out."""
+"""The daemon's event of each of its own. `beforeShellExecution` and its like come beside `preToolUse` for the same
+call, and are left out."""
 
 READS = frozenset({"Read", "ReadFile"})
 """Its tools whose gate is `beforeReadFile`; asked about twice, a read would look like two."""
@@ -39,7 +39,7 @@ MCP = "MCP:"
 
 
 def entry(event: str, command: str, seconds: float) -> dict[str, Any]:
-    """What stands in its settings for an event. Its time limits are in seconds."""
+    """Entry of its settings for an event. Its time limits are in seconds."""
     closed = {"failClosed": True} if EVENTS[event] == "PreToolUse" else {}
     return {"command": command, "timeout": seconds, **closed}
 
@@ -97,8 +97,8 @@ def _read(value: object) -> object:
 def answer(given: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
     """Return the daemon's answer as the CLI reads it.
 
-    Whether it takes a changed input depends on its version, and one that does not would run the call as it was. So a call
-    that would be changed is denied, with the input that passes.
+    A changed input is taken by some versions, and the others would run the call as it was. So a call that would be
+    changed is denied, with the input that passes.
     """
     event, output = str(given.get("hook_event_name")), ours.get("hookSpecificOutput") or {}
     if event == "stop":

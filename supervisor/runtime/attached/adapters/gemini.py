@@ -42,7 +42,7 @@ TOOLS = {
 
 
 def entry(event: str, command: str, seconds: float) -> dict[str, Any]:
-    """What stands in its settings for an event. Its time limits are in milliseconds."""
+    """Entry of its settings for an event. Its time limits are in milliseconds."""
     return {"hooks": [{"name": f"chaperon {event}", "type": "command", "command": command, "timeout": seconds * 1000}]}
 
 

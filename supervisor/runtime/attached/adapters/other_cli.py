@@ -29,7 +29,7 @@ class Adapter(Protocol):
     EVENTS: Mapping[str, str]
 
     def entry(self, event: str, command: str, seconds: float) -> dict[str, Any]:
-        """What stands in its settings for an event, with a hook's time limit in seconds."""
+        """Entry of its settings for an event, with a hook's time limit in seconds."""
         ...
 
     def payload(self, event: str, given: Hook) -> dict[str, Any] | None:
