@@ -94,7 +94,7 @@ def main(path: str, when_away: str, seconds: float, event: str, relay: str = "",
 
 
 def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes) -> tuple[bytes, str]:
-    """Return the answer to a hook, and why its call may not run; that is empty if the answer says what is to be done."""
+    """Return the answer to a hook, and why its call may not run; that is empty if the answer says it, or it may."""
     id_ = f"h{os.getpid()}-{time.time_ns():x}"
     seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
     begun = time.monotonic()  # noqa: TID251 - no packages here

@@ -1,4 +1,7 @@
-"""An adapter at work: a hook of its CLI taken to the daemon, and the answer brought back. The standard library alone."""
+"""An adapter at work: a hook of its CLI taken to the daemon, and the answer brought back.
+
+It uses the standard library alone.
+"""
 
 import json
 import posixpath
