@@ -163,7 +163,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
 
             def make_kept(config: Config) -> Policy:
                 made = make_policy(programs.running(config))
-                if config.agent.credential != in_force.policy.config.agent.credential:
+                if made.config.agent.credential != in_force.policy.config.agent.credential:
                     check_credential(made.config, setup.environ, setup.clock)
                 keep_policy(setup.places.policies, config)
                 return made

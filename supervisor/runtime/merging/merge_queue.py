@@ -219,11 +219,15 @@ class MergeQueue:
             return
         merge = merge_of(known, known.target)
         try:
-            made = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
+            made: MergeMade | None = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
         except ChaperonError as error:
             log.warning("the merge of %s is not proposed: %s", agent, error)
-            return
-        if not made.commits:
+            made = None
+        if made is None or not made.commits:
+            if before is not None:
+                await self.not_resolved(
+                    before, f"{before.why}; {agent}, which was to resolve it, left nothing to merge"
+                )
             return
         if before is not None:
             why = f"{agent} goes on with its work"

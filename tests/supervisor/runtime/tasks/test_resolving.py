@@ -77,3 +77,22 @@ async def test_what_a_person_asked_to_be_merged_is_left_to_that_person(tmp_path:
         done = await stage.daemon.merging.carry_out("a1", by="ann")
         assert (done.phase, done.rounds) == (MergePhase.PARKED, 0)
         assert [one.agent for one in stage.daemon.board.summaries()] == ["a1"]
+
+
+async def test_a_merge_whose_agent_is_stopped_before_it_was_resolved_is_parked_again(tmp_path: Path) -> None:
+    model = commits("agent"), say("done"), bash("until [ -e never ]; do sleep 0.05; done")
+    async with house(tmp_path, *model, policy=policy(merge="auto"), completion=complete_work) as stage:
+        repo = stage.workspace
+        await stage.submit(workspace="new")
+        (repo / "work.txt").write_text("person\n")
+        git(repo, "add", "-A")
+        git(repo, "commit", "-qm", "person")
+        git(repo, "checkout", "-q", "--detach")
+        await phase(stage, "a1", MergePhase.RESOLVING)
+        await stage.until(events.ReviewMade, agent="a2")
+        await stage.daemon.request(events.StopRequested(**stage.stamp("a2"), by="ann", force=True))
+        left = "a2, which was to resolve it, is stopped"
+        parked = await stage.until(MergeChanged, lambda event: left in event.merge.why, "a1")
+        await stage.until(events.WorkspaceClosed, agent="a2")
+    assert parked.merge.phase is MergePhase.PARKED
+    assert git(repo, "show", f"{parked.merge.branch}:work.txt") == "agent"
