@@ -240,3 +240,51 @@ async def test_nothing_begins_in_a_project_that_goes_back(base: Base) -> None:
         del daemon.worktrees.all
         assert len(refused) == 4
         await until(lambda: state(daemon, "t-then") is TaskState.DONE)
+
+
+async def test_files_of_a_submodule_go_back_and_forth_and_its_own_repository_stays_as_it_is(base: Base) -> None:
+    async with project(base) as daemon:
+        at, roll_back = str(base.repo), daemon.project_work.rollbacks.roll_back
+        inner, sub = base.root / "inner", base.repo / "sub"
+        inner.mkdir()
+        git(inner, "init", "-q", "-b", "main")
+        (inner / "in.txt").write_text("one")
+        git(inner, "add", "-A")
+        git(inner, "commit", "-qm", "inner")
+        git(base.repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+        git(base.repo, "commit", "-qm", "with a submodule")
+        await daemon.projects.make(at, "before", "ann")
+        before = git(base.repo, "rev-parse", "main")
+        (sub / "in.txt").write_text("two")
+        (sub / "late.txt").write_text("late")
+        git(sub, "add", "-A")
+        git(sub, "commit", "-qm", "in the submodule")
+        git(base.repo, "commit", "-qam", "moved the submodule")
+        within, after = git(sub, "rev-parse", "HEAD"), git(base.repo, "rev-parse", "main")
+        done = await roll_back(at, REQUEST, "ann", "r1")
+        assert git(base.repo, "rev-parse", "main") == before
+        assert ((sub / "in.txt").read_text(), (sub / "late.txt").exists()) == ("one", False)
+        assert git(sub, "rev-parse", "HEAD") == within, "its commits are its own"
+        await roll_back(at, ProjectRollbackRequest(done.undo, with_branches=True), "ann", "r2")
+        assert (git(base.repo, "rev-parse", "main"), git(sub, "rev-parse", "HEAD")) == (after, within)
+        assert git(base.repo, "status", "--porcelain") == ""
+        assert git(sub, "status", "--porcelain") == ""
+
+
+async def test_a_task_submitted_with_its_agent_is_claimed_by_no_other_one_after_its_project_went_back(
+    base: Base,
+) -> None:
+    async with project(base) as daemon:
+        at = str(base.repo)
+        await drain(daemon, on=True)
+        await daemon.projects.make(at, "before", "ann")
+        await drain(daemon, on=False)
+        wanted = base.submission(name="a1", prompt=writes("one"), workspace="new", verify="true")
+        known = await daemon.submit(wanted, by="ann")
+        await until(lambda: state(daemon, known.task.id) is TaskState.DONE)
+        await daemon.project_work.rollbacks.roll_back(at, REQUEST, "ann", "r1")
+        task = daemon.board.tasks.get(known.task.id)
+        assert (task.state, "chaperon task retry" in task.why) == (TaskState.CANCELLED, True)
+        await add(daemon, base, "t-next", writes("next"))
+        await until(lambda: state(daemon, "t-next") is TaskState.DONE)
+        assert {one.agent for one in daemon.board.summaries()} == {"a1", "echo-001"}
