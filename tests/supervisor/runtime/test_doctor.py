@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from checkpoints.git import git_command
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
@@ -250,7 +251,7 @@ def test_without_a_user_manager_chaperon_still_works(around: DoctorContext, tmp_
 def test_a_program_that_hangs_is_not_waited_for(
     around: DoctorContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(git_command, "READ_SECONDS", 0.2)
     script(tmp_path / "bin/git", "exec sleep 300")
     assert "gave no version" in doctor.git(around).says
 

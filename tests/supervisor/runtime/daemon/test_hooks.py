@@ -292,8 +292,9 @@ again = os.path.exists("crashed")
 open("crashed", "a").close()
 first = hear()
 say({"type": "control_response", "response": {"subtype": "success", "request_id": first["request_id"], "response": {}}})
-while "message" not in hear():
+while "message" not in (prompt := hear()):
     pass
+take(prompt["message"]["content"])
 say({"type": "system", "subtype": "init", "session_id": "s", "cwd": os.getcwd(), "claude_code_version": "2.1.329"})
 if not again:
     raise SystemExit(3)

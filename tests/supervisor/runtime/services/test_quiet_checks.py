@@ -63,7 +63,7 @@ async def test_a_check_that_still_runs_as_its_agent_ends_is_ended_and_is_not_tol
 
 async def test_no_check_runs_unless_it_is_configured(tmp_path: Path) -> None:
     base = Base(tmp_path, {"verify": "touch checked"})
-    base.plan("ls", "ls", "ls")
+    base.plan("touch a", "touch b", "touch c")
     async with served(base) as (daemon, _):
         asked: list[Check] = []
         daemon.verifier.run = asked.append  # type: ignore[assignment,method-assign]
