@@ -94,7 +94,8 @@ def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *,
         terminal.echo_json(with_task_text(known))
         return
     pending = known.get("pause") if what == "pause" and known["state"] != "paused" else None
-    terminal.echo(f"{known['agent']} is {known['state']}{', and is held later' if pending else ''}.")
+    after = ", and is held later" if pending else ", and gets the message" if what == "say" else ""
+    terminal.echo(f"{known['agent']} is {known['state']}{after}.")
 
 
 def _order(what: str, body: Mapping[str, Any], many: Many, request_id: str, *, as_json: bool) -> int:

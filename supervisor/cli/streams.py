@@ -105,9 +105,13 @@ def incidents(
         if follow:
             chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
         lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
+        quiet = not (as_json or export or follow or last == 0)
         for one in chosen:
             if since is None or float(one.record.get("at") or 0.0) >= since:
+                quiet = False
                 _print(lines(one))
+        if quiet:
+            terminal.echo("There is no incident.")
 
     if incident is not None and (follow or last is not None or since is not None or export):
         raise click.UsageError("The report of one incident goes with --json alone.")

@@ -34,7 +34,12 @@ _OPTIONS = (
         "--expect-path", "expected_paths", multiple=True, help="Glob of what the task should touch; several times."
     ),
     click.option("--model", help="The model to use; the CLI's own by default."),
-    click.option("--max-cost", "max_cost_usd", type=float, help="What it may cost, in US dollars, before it is ended."),
+    click.option(
+        "--max-cost",
+        "max_cost_usd",
+        type=click.FloatRange(min=0, min_open=True),
+        help="What it may cost, in US dollars, before it is ended.",
+    ),
     click.option("--max-minutes", type=click.FloatRange(min=0, min_open=True), help="How long it may run, in minutes."),
     click.option("--max-tokens", type=_COUNT, help="Tokens that it may use, in and out, cached ones counted."),
     click.option("--max-memory-mb", type=_COUNT, help="Memory that its processes may have, in MiB."),

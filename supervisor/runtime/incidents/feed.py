@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from interventions.decisions import Incident
 from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
 from monitors.contract.words import Severity
 from supervisor.runtime.incidents.log import IncidentLog
 from supervisor.runtime.journal.forgetting import ForgottenWords
@@ -86,4 +87,4 @@ class IncidentFeed:
                 log.warning("old incident reports could not be removed (%s); it is tried again tomorrow", error)
                 return
         if removed:
-            log.info("removed the reports of %d incidents, older than %g days", len(removed), days)
+            log.info("removed the reports of %s, older than %g days", counted(len(removed), "incident"), days)

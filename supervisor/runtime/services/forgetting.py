@@ -16,6 +16,7 @@ import orjson
 
 from host.durable import REAL_DISK, Disk, replace_file
 from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.wording import counted
 from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
@@ -128,7 +129,7 @@ class Forgetting:
             note = await anyio.to_thread.run_sync(read_note, self._places.forgetting)
             if note is not None:
                 done = await self._complete(note, ())
-                log.info("an agent that was being forgotten is: %d records went", done.records)
+                log.info("an agent that was being forgotten is: %s went", counted(done.records, "record"))
         except (ChaperonError, OSError, ValueError) as error:
             log.error("an agent that is being forgotten could not be, and is at the next start: %s", error)
 

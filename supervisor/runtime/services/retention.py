@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from monitors.contract.wording import counted
 from supervisor.core.board import Board
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.incidents.feed import IncidentFeed
@@ -58,7 +59,7 @@ async def forget_what_is_old(
             known = {one.agent for one in board.summaries()}
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
             if removed := await cut(now - days * DAY_SECONDS):
-                log.info("removed %d files of the journal, as audit.retain_days says", removed)
+                log.info("removed %s of the journal, as audit.retain_days says", counted(removed, "file"))
         await anyio.sleep(DAY_SECONDS)
 
 
@@ -89,7 +90,7 @@ def forget_output(agents: Path, ended: Iterable[str]) -> list[str]:
         except (OSError, ValueError, TypeError) as error:
             log.warning("what agent %s printed could not be removed (%s); it is tried again tomorrow", agent, error)
     if forgotten:
-        log.info("removed what %d agents printed, as audit.retain_days says", len(forgotten))
+        log.info("removed what %s printed, as audit.retain_days says", counted(len(forgotten), "agent"))
     return forgotten
 
 

@@ -75,6 +75,15 @@ async def test_an_agent_that_nobody_has_is_told_and_fails(base: Base, command: s
         assert "There is no agent 'nosuch'" in done.output
 
 
+async def test_a_log_without_incidents_says_so_to_people_alone(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        assert (await chaperon("incidents")).output == "There is no incident.\n"
+        assert (await chaperon("incidents", "--json")).output == ""
+        daemon.fault("", "old", "It was long ago.")
+        assert (await chaperon("incidents", "-n", "0")).output == ""
+        assert "There is no incident" not in (await chaperon("incidents")).output
+
+
 async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
     base.cli("begin()\nsys.stderr.write('bad \\x1b[2J luck')\nraise SystemExit(3)")
     async with served(base) as (daemon, _):

@@ -38,13 +38,22 @@ def prune(older: float | None, dry_run: bool, as_json: bool) -> None:
 @click.argument("agent")
 @click.option("--branch", is_flag=True, help="Its branch and its workspace go too, if they were made for it.")
 @click.option("--force", is_flag=True, help="With --branch: also if work is lost with them.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @common.json_option
-def forget(agent: str, branch: bool, force: bool, as_json: bool) -> None:
-    """Forget all of an ended AGENT: records, output, reports, checkpoints; then look for what is left of it."""
+def forget(agent: str, branch: bool, force: bool, yes: bool, as_json: bool) -> None:
+    """Forget all of an ended AGENT: records, output, reports, checkpoints; then look for what is left of it.
+
+    None of it can be brought back.
+    """
 
     def work() -> int:
         wanted = {"branch": branch, "force": force}
-        done: Removed = common.daemon().post(f"{common.agent_path(agent)}/forget", wanted, seconds=None)
+        daemon = common.daemon()
+        if not yes:
+            task = clean(str(daemon.get(common.agent_path(agent))["task"]["prompt"]), 60)
+            asked = f"All that was written of {agent} ({task}) will be gone for good. Forget it?"
+            common.confirm(asked, f"That {agent} is to be forgotten was not confirmed")
+        done: Removed = daemon.post(f"{common.agent_path(agent)}/forget", wanted, seconds=None)
         if as_json:
             terminal.echo_json(done)
         else:

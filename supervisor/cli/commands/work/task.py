@@ -118,6 +118,10 @@ def list_command(
         if as_json:
             terminal.echo_json(rows)
             return
+        if not rows:
+            some = states or label or repo or query["after"]
+            terminal.echo("There is no such task." if some else "There is no stored task: chaperon task add.")
+            return
         now = Clock().wall()
         shown = rows if limit is not None else rows[:PAGE]
         terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in shown])))

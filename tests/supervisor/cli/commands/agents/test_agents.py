@@ -56,7 +56,7 @@ async def test_an_agent_is_steered_by_name(base: Base) -> None:
         await reached(daemon, AgentState.RUNNING)
         assert (await chaperon("pause", "a1")).output == "a1 is paused.\n"
         assert (await chaperon("resume", "a1")).output == "a1 is running.\n"
-        assert (await chaperon("say", "a1", "two", "words")).exit_code == 0
+        assert (await chaperon("say", "a1", "two", "words")).output == "a1 is running, and gets the message.\n"
         assert (await chaperon("redirect", "a1", "other")).exit_code == 0
         assert (await chaperon("stop", "a1", "--force", "--reason", "enough")).output == "a1 is stopping.\n"
         assert (await ended(daemon)).why.endswith("enough")

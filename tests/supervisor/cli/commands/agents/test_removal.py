@@ -140,18 +140,22 @@ async def test_an_agent_is_forgotten_and_its_branch_stays_unless_it_is_asked_for
     async with served(base) as (daemon, _):
         await after(daemon, base, "wilma", "write commit fail")
         (branch,) = branches(base)
-        said = await chaperon("forget", "wilma")
+        unconfirmed = await chaperon("forget", "wilma")
+        assert unconfirmed.exit_code == 2
+        assert "was not confirmed" in unconfirmed.output
+        assert [one.agent for one in daemon.board.summaries()] == ["wilma"]
+        said = await chaperon("forget", "wilma", "--yes")
         assert said.exit_code == 0, said.output
         assert f"Kept: its branch {branch}, its workspace" in said.output
         assert "Nothing is left of it." in said.output
         assert branches(base) == {branch}
-        assert (await chaperon("forget", "wilma")).exit_code == 1
+        assert (await chaperon("forget", "wilma")).exit_code == 1, "it is not there any more"
         await after(daemon, base, "betty", "write commit fail, and not what wilma did in the same second")
-        refused = await chaperon("forget", "betty", "--branch")
+        refused = await chaperon("forget", "betty", "--branch", "--yes")
         assert refused.exit_code == 1
         assert "something would be lost" in refused.output
         assert [one.agent for one in daemon.board.summaries()] == ["betty"]
-        done = json.loads((await chaperon("forget", "betty", "--branch", "--force", "--json")).output)
+        done = json.loads((await chaperon("forget", "betty", "--branch", "--force", "--yes", "--json")).output)
         assert (done["done"], done["kept"], done["left"]) == (True, [], [])
         assert branches(base) == {branch}
         assert daemon.board.summaries() == []

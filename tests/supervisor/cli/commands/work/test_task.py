@@ -26,6 +26,8 @@ async def listed(stage: House, *arguments: str) -> list[dict[str, object]]:
 async def test_tasks_are_added_listed_changed_reordered_cancelled_and_tried_again(tmp_path: Path) -> None:
     async with house(tmp_path, say("done"), policy=HELD) as stage:
         repo = str(stage.workspace)
+        assert "no stored task" in await stage.chaperon("task", "list")
+        assert await stage.chaperon("task", "list", "--label", "x") == "There is no such task.\n"
         first = (await stage.chaperon("task", "add", "First.", "--repo", repo, "--priority", "2")).strip()
         options = ("--depends-on", first, "--label", "web", "--verify", "make test", "--max-minutes", "2")
         second = json.loads(await stage.chaperon("task", "add", "Second.", "--repo", repo, *options, "--json"))["task"]
