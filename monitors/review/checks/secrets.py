@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, pairwise
 
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
@@ -11,6 +11,7 @@ from monitors.review.rules.findings import Finding, effect, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.launch import listed, roots
 
 MAX_PATHS = 40
 """Most paths looked for in one word."""
@@ -62,6 +63,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from (secret_in(scene, invocation, text) for text in texts if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         yield from _among_words(scene, invocation)
+    if invocation.name not in _ONLY_NAMES or invocation.name == "find":
+        yield from _among_found(scene, invocation)
     if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.input.text and _MARKS.search(invocation.input.text[:MAX_WORD]) and _is_fed(scene, invocation):
@@ -135,6 +138,44 @@ def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding |
 _GLOBBED = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_rsa_key")
 _GLOBBED_AT_HOME = (".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pgpass")
 """One path for each kind of secret that a glob is likely to be meant for."""
+
+
+def _among_found(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Yield secrets among what a search found: for `find ~/.ssh -exec cat {} +`, and `find ~/.ssh | xargs cat`."""
+    for word in invocation.args[:200]:
+        if "/{}" in word:
+            yield secret_at(scene, invocation, word.replace("{}", "*"))
+        if not word.known:
+            for place in listed(word.source):
+                yield secret_at(scene, invocation, place.replace("{}", "*"))
+        for search in word.source:
+            yield from _named_secrets(scene, invocation, search)
+    if invocation.name == "find":
+        started = (program for option, program in pairwise(invocation.args) if option in _STARTS)
+        run = next(started, "").rpartition("/")[2]
+        if run and run not in _ONLY_NAMES:
+            yield from _named_secrets(scene, invocation, invocation)
+
+
+_STARTS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+"""Options by which `find` starts a program."""
+
+
+def _named_secrets(scene: Scene, invocation: Invocation, search: Invocation) -> Iterator[Finding | None]:
+    """Yield the secrets of a home directory that a `find` looks for by their names."""
+    if search.name != "find":
+        return
+    home = scene.places.home or "~"
+    for option, pattern in pairwise(search.args):
+        if option not in ("-name", "-iname") or not pattern.strip("*."):
+            continue
+        for path in (f"{home}/{name}" for name in _GLOBBED_AT_HOME):
+            below = any(
+                scene.places.of(root, search.cwd) is Place.TOP or path.startswith(f"{scene.path(root, search)}/")
+                for root in roots(search)
+            )
+            if below and fnmatchcase(path.rpartition("/")[2], pattern):
+                yield secret_at(scene, invocation, path)
 
 
 def _is_fed(scene: Scene, invocation: Invocation) -> bool:

@@ -135,6 +135,15 @@ GUARD = [
     "cp x ~/.claude/hooks/pre.sh",
 ]
 SECRETS = [
+    "find ~/.ssh -type f -exec cat {} +",
+    "find ~/.aws -type f -exec base64 {} \\;",
+    "find ~/.ssh -type f | xargs cat",
+    "find ~ -name 'id_*' -exec cat {} \\;",
+    "find / -name id_rsa 2>/dev/null | xargs tar czf k.tgz",
+    'ls ~/.aws/* | while read -r f; do cat "$f"; done',
+    "fd . ~/.ssh -x cat",
+    "cat $(find ~ -name .netrc)",
+    "cd ~ && tar cz .aws",
     "cp -r ~/.aws .",
     "tar cf x.tar ~/.kube",
     "grep -r KEY ~/.aws",

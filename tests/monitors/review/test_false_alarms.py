@@ -16,6 +16,7 @@ DATA = [
     "test \"$a\" = 'rm -rf /'", "[[ $a == *'rm -rf'* ]]", "wc -c <<< 'rm -rf /'", "curl -d '{\"q\": \"rm -rf /\"}' https://example.com/search", "# rm -rf /\nls", "man rm", "which rm", "type git", "rm --help", "git push --help", "command -v docker", "git help reset", "ls rm -rf", "notify-send 'rm -rf /'",
 ]  # fmt: skip
 ORDINARY = [
+    "find ~ -name 'id_*' | head", "find ~/.ssh -type f", "find ~/.ssh -type f -exec ls -l {} +", "find ~ -name '*.md' -exec grep -l x {} +", "find . -name 'id_*' -exec cat {} +", "find . -type f -exec cat {} +", "find ~/.ssh -type f -exec chmod 600 {} +", "find / -name '*.conf' 2>/dev/null | xargs grep -l x", "find ~/.ssh | wc -l",
     "ls ~/.aws ~/.kube", "export KUBECONFIG=~/.kube/other", "cat .aws-sam/build.toml", "mkdir -p .kube", "grep -r token ~/.config/nvim",
     "for f in 'a b.txt' 'rm -rf x'; do echo \"$f\"; done", "for c in 'make lint' 'make test'; do $c || exit 1; done", "for f in a b c; do for g in 1 2 3 4 5; do for h in x y z; do echo $f $g $h; done; done; done", "for c in " + " ".join(f"'pytest tests/{n}'" for n in range(30)) + "; do echo \"== $c\"; $c; done",
     "while read -r f; do wc -l \"$f\"; done < list.txt", "IFS=, read -r a b <<< '1,2'; echo \"$b\"", "while read -r f; do rm \"$f\"; done <<< 'a.pyc'", "export PS1='\\u $(git branch --show-current)'", "x=(a b); echo \"${x[@]@Q}\"", "unset IFS; read -r x <<< 1", "mapfile -t f < <(git diff --name-only); ruff check \"${f[@]}\"", "f=($(git ls-files)); wc -l \"${f[@]}\"",
