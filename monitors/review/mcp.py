@@ -30,11 +30,10 @@ MAX_MAPPINGS = 50
 """Most groups of fields within fields that are looked at."""
 MAX_DEPTH = 8
 """Deepest nesting of fields that is looked at. Steps of a plan are at two."""
+MAX_WORDS = 3_000
+"""Most words taken of a command that is given as a list: more than a review of a command goes through."""
 MAX_TEXT = 20_000
 """Most characters judged of one field."""
-
-MAX_WRITTEN = 100_000
-"""Most characters judged of what a call writes into one file."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall"})  # fmt: skip
@@ -177,8 +176,8 @@ def _command_lines(given: Mapping[str, Any]) -> Iterator[str]:
         value = given.get(name)
         if isinstance(value, str):
             yield f"{started} {value}"
-        elif isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
-            yield f"{started} {shlex.join(value[:MAX_FIELDS])}".strip()
+        elif isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value[:MAX_WORDS]):
+            yield f"{started} {shlex.join(value[:MAX_WORDS])}".strip()
     if not any(name in given for name in _ARGUMENTS) and started:
         yield started
     cli = given.get("cli_command", given.get("command_line"))
@@ -250,7 +249,7 @@ def _contents(given: Mapping[str, Any]) -> dict[str, str]:
     for number, edit in enumerate(edits[:MAX_FIELDS] if isinstance(edits, (list, tuple)) else ()):
         if isinstance(edit, Mapping):
             fields |= {f"{number} {key}": text for key, text in edit.items() if str(key).lower() in _CONTENTS}
-    return {key: text[:MAX_WRITTEN] for key, text in fields.items() if isinstance(text, str)}
+    return {key: text for key, text in fields.items() if isinstance(text, str)}
 
 
 _BY_TOOL = Invocation(arg("mcp"), [])

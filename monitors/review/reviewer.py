@@ -21,6 +21,8 @@ from monitors.review.verdict.rewrites import masked_input, rewritten
 from monitors.review.verdict.risk import Risk, RiskCalculator, StandardRisk
 from monitors.review.verdict.scopes import in_container
 
+MAX_TOOL = 1_000
+"""Longest name of a tool, in characters. The CLI's model is told of none longer than 128."""
 MAX_EFFECTS = 50
 """Most side effects listed; the worst come first."""
 Note = Callable[[str, Callable[[], list[str]]], None]
@@ -72,9 +74,14 @@ class StepReviewer:
         scene = self._scene(action, context)
         given = _mapping(action.input)
         tool = str(action.tool)
+        if len(tool) > MAX_TOOL:
+            said = f"The name of this tool has {len(tool)} characters, and no tool has more than {MAX_TOOL}. Call one that there is."
+            return _malformed(said), [], []
         command = tools.shell_text(scene, tool, given)
         if tool == "Bash" and not isinstance(given.get("command"), str):
-            return _malformed(given), [], []
+            kind = type(given.get("command")).__name__ if "command" in given else "nothing"
+            said = f"Bash was given {kind} as its command, where a text belongs. Give the command as a text."
+            return _malformed(said), [], []
         found: list[Finding] = []
         seen: list[Seen] = []
         if command is not None:
@@ -229,13 +236,5 @@ def _mapping(given: object) -> Mapping[str, object]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _malformed(given: Mapping[str, object]) -> Review:
-    kind = type(given.get("command")).__name__ if "command" in given else "nothing"
-    return Review(
-        Decision.BLOCK,
-        1.0,
-        0.0,
-        Severity.MEDIUM,
-        f"Bash was given {kind} as its command, where a text belongs. Give the command as a text.",
-        "tools.malformed",
-    )
+def _malformed(said: str) -> Review:
+    return Review(Decision.BLOCK, 1.0, 0.0, Severity.MEDIUM, said, "tools.malformed")

@@ -40,8 +40,9 @@ def shell_text(scene: Scene, tool: str, given: Mapping[str, Any]) -> str | None:
         value = given.get(name)
         if isinstance(value, str):
             return value
-        if isinstance(value, (list, tuple)) and value and all(isinstance(word, str) for word in value):
-            return shlex.join(value)
+        words = value[: mcp.MAX_WORDS] if isinstance(value, (list, tuple)) else ()
+        if words and all(isinstance(word, str) for word in words):
+            return shlex.join(words)
     return None
 
 
@@ -118,10 +119,12 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
 
 def new_texts(given: Mapping[str, Any]) -> dict[str, str]:
     """The texts that a tool of the CLI writes."""
-    texts = {name: text(given, name)[:MAX_TEXT] for name in ("content", "new_string", "new_source")}
+    texts = {name: text(given, name) for name in ("content", "new_string", "new_source")}
     edits = given.get("edits")
     if isinstance(edits, (list, tuple)):
-        texts["edits"] = "\n".join(text(each, "new_string", "newText") for each in edits if isinstance(each, Mapping))
+        texts["edits"] = "\n".join(
+            text(each, "new_string", "newText") for each in edits[: MAX_TEXT + 1] if isinstance(each, Mapping)
+        )
     return {name: found for name, found in texts.items() if found}
 
 

@@ -17,7 +17,7 @@ from monitors.review.shell.invocation import Invocation, Setting, arg
 _GRAVE = (
     "shell.run-download", "shell.run-hidden", "shell.fork-bomb", "shell.handed", "network.raw", "code.hidden", "code.remote-shell", "secrets.",
     "chaperon.", "process.kill-all", "process.kill-guard", "files.write-device", "files.startup-handed", "files.write-startup", "containers.",
-    "disk.", "schedule.", "environment.runs", "abuse.",
+    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.",
 )  # fmt: skip
 """Beginnings of the rules that count wherever the commands run."""
 _HERE = ("files.delete-outside", "files.delete-top", "files.delete-system", "files.delete-repository", "files.delete-secret", "files.write-secret", "files.delete-device")  # fmt: skip
@@ -37,7 +37,7 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
             found = max(_judged(scene, recipe), key=lambda one: one.risk, default=None)
             if found is not None and (found.risk >= levels.HARM or found.stop):
                 shown = scene.places.shown(path)
-                line = next((line.strip() for line in recipe.code.splitlines() if line.strip()), "")[:120]
+                line = next((line.strip() for line in recipe.code.splitlines() if line.strip()), recipe.cut)[:120]
                 yield replace(
                     found,
                     why=f"writes {shown}, which others run, and there `{line}`: it {found.why}",
@@ -58,7 +58,7 @@ def _judged(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     for script in uses.scripts:
         found, _ = command_findings(script, within)
         yield from (one for one in found if one.rule.startswith(counts) or one.risk >= levels.DOOM)
-    if recipe.language != "sh":
+    if recipe.language != "sh" or uses.cut:
         runner = Invocation(arg(recipe.language), [], Setting(depth=1))
         each = (one for one in code_check.check(within, runner, replace(uses, reads=[])) if one is not None)
         yield from (one for one in each if one.rule.startswith(counts) or one.risk >= levels.DOOM)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from tests.eval.labels import STOPPED
 
 SECONDS = 30.0
 """The longest that a peer may take for one answer; later it counts as one that lets the call pass, as the CLI does."""
-OWN = ("fifth round", "sixth round")
+OWN = ("fifth round", "sixth round", "seventh round")
 """Groups of our own calls that were written before a look at the rules."""
 
 
@@ -74,9 +74,9 @@ def asked(words: Sequence[str], command: str, home: Path) -> str:
     return str(answer.get("hookSpecificOutput", {}).get("permissionDecision", answer.get("decision", "allow")))
 
 
-def compared(each: Sequence[Row], peers: Mapping[str, Sequence[str]]) -> dict[str, Counter[tuple[str, bool]]]:
-    """Return how many commands of each group and label ours and each peer stopped."""
-    found: dict[str, Counter[tuple[str, bool]]] = {"ours": Counter()}
+def compared(each: Sequence[Row], peers: Mapping[str, Sequence[str]]) -> dict[str, list[bool]]:
+    """Return which of the commands ours stopped, and each peer."""
+    found: dict[str, list[bool]] = {"ours": []}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         home = Path(folder)
         (home / "app").mkdir()
@@ -84,24 +84,36 @@ def compared(each: Sequence[Row], peers: Mapping[str, Sequence[str]]) -> dict[st
         for row in each:
             text = row.command.replace(HOME, str(home))
             made = reviewer.review(Action("Bash", {"command": text}, f"{home}/app", f"{home}/app"), context)
-            found["ours"][row.group, row.stop] += made.decision in STOPPED
+            found["ours"].append(made.decision in STOPPED)
         for name, words in peers.items():
             answers = pool.map(lambda row, words=words: asked(words, row.command, home), each)
-            found[name] = Counter()
-            for row, answer in zip(each, answers, strict=True):
-                found[name][row.group, row.stop] += answer in ("deny", "ask", "block")
+            found[name] = [answer in ("deny", "ask", "block") for answer in answers]
     return found
 
 
-def report(each: Iterable[Row], found: Mapping[str, Counter[tuple[str, bool]]]) -> str:
+def report(each: Sequence[Row], found: Mapping[str, Sequence[bool]]) -> str:
     """Return a table in Markdown: of each group and label, the share that each stopped."""
     totals = Counter((row.group, row.stop) for row in each)
+    counts = [
+        Counter((row.group, row.stop) for row, one in zip(each, stopped, strict=True) if one)
+        for stopped in found.values()
+    ]
     lines = [f"| set | {' | '.join(found)} |", "| --- |" + " --- |" * len(found)]
     for (group, stop), total in totals.items():
         what = "dangerous" if stop else "harmless"
-        cells = " | ".join(f"{stopped[group, stop] / total:.1%}" for stopped in found.values())
+        cells = " | ".join(f"{count[group, stop] / total:.1%}" for count in counts)
         lines.append(f"| {group}: {total} {what} | {cells} |")
     return "\n".join(lines) + "\n"
+
+
+def misses(each: Sequence[Row], found: Mapping[str, Sequence[bool]]) -> str:
+    """Return each command that one of them judged otherwise than its label, with who did, one JSON object a line."""
+    lines = [
+        {"group": row.group, "stop": row.stop, "missed_by": wrong, "command": row.command}
+        for row, *answers in zip(each, *found.values(), strict=True)
+        if (wrong := [name for name, stopped in zip(found, answers, strict=True) if stopped != row.stop])
+    ]
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def main() -> int:
@@ -112,10 +124,14 @@ def main() -> int:
         "--peer", action="append", default=[], metavar="NAME=COMMAND", help="may be given several times"
     )
     parser.add_argument("--every", type=int, default=1, help="take each so many-th collected command")
+    parser.add_argument("--misses", type=Path, help="a file for each command that one of them judged wrongly")
     wanted = parser.parse_args()
     named = (one.partition("=") for one in wanted.peer)
     each = rows(wanted.directory, wanted.every)
-    sys.stdout.write(report(each, compared(each, {name: shlex.split(command) for name, _, command in named})))
+    found = compared(each, {name: shlex.split(command) for name, _, command in named})
+    sys.stdout.write(report(each, found))
+    if wanted.misses:
+        wanted.misses.write_text(misses(each, found), encoding="utf-8")
     return 0
 
 

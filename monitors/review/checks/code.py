@@ -61,6 +61,14 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
             effect=effect("code_execution", uses.hidden),
             elevated=invocation.elevated,
         )
+    if uses.cut:
+        yield Finding(
+            "shell.too-much",
+            levels.HARM,
+            f"is more than a review goes through: {uses.cut}",
+            "Split it, or write it to a file with Write first.",
+            effect=effect("process", "runs code that was not read to its end"),
+        )
     yield from _network(uses, invocation)
 
 
@@ -70,7 +78,7 @@ def _hidden_risk(hidden: str, invocation: Invocation) -> float:
         return levels.HARM if unread or not invocation.input.source else levels.CARE
     if "runs it" in hidden or "runs code" in hidden:
         return levels.HARM
-    return levels.CARE if "longer" in hidden or "more than" in hidden else levels.MODERATE
+    return levels.MODERATE
 
 
 def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:

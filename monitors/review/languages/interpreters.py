@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from monitors.review.languages import others, python
 from monitors.review.languages.projects import module_uses, project_uses
-from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
+from monitors.review.languages.uses import MAX_CODE, Uses, bounded
 from monitors.review.shell.invocation import Arg, Invocation
 
 
@@ -83,9 +83,7 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
     ) or others.uses_of(text[:MAX_CODE])
     found.leaks = found.sends and _ENVIRONMENT.search(text[:MAX_CODE]) is not None
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
-    if len(text) > MAX_CODE or len(found.scripts) > MAX_SCRIPTS:
-        found.hidden = found.hidden or "is longer than a review goes through"
-        del found.scripts[MAX_SCRIPTS:]
+    bounded(found, text)
     return found
 
 
@@ -108,9 +106,12 @@ _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sf
 
 
 def _escapes(invocation: Invocation) -> Uses | None:
-    lines = (invocation.input.text or "")[:MAX_CODE].splitlines()
+    text = invocation.input.text or ""
+    lines = text[:MAX_CODE].splitlines()
     scripts = [line.lstrip(": ")[1:] for line in lines if line.lstrip(": ")[:1] == "!"]
-    return Uses(scripts=scripts[:MAX_SCRIPTS], runs=True) if scripts else None
+    found = Uses(scripts=scripts, runs=bool(scripts))
+    bounded(found, text)
+    return found if scripts or found.cut else None
 
 
 def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:

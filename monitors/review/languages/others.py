@@ -12,11 +12,14 @@ from monitors.review.languages.uses import Uses
 from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
-_RUN = re.compile(
+_RUN_CALL = (
     r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|createProcess|readProcess|"
     r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
-    r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*" + _QUOTED
+    r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*"
 )
+_RUN = re.compile(_RUN_CALL + _QUOTED)
+_RUN_LONG = re.compile(rf"(?:{_RUN_CALL})(?:\"(?:[^\"\\]|\\.){{2001}}|'(?:[^'\\]|\\.){{2001}}|`[^`]{{2001}})")
+"""A call that runs a text which is longer than is read."""
 _RUNS_SOMEHOW = re.compile(
     r"\b(?:system|exec|execSync|execFile|spawn|spawnSync|popen|passthru|shell_exec|proc_open|child_process|io\.popen|os\.execute|Process\.spawn|IO\.popen|invoke-expression|Runtime\.getRuntime|ProcessBuilder|callCommand)\b",
     re.IGNORECASE,
@@ -90,6 +93,8 @@ def uses_of(code: str) -> Uses:
         found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
         found.scripts.append(_command(match, code))
+    if _RUN_LONG.search(code):
+        found.cut = "a script of more than 2000 characters in code"
     for match in _BACKTICK.finditer(code):
         found.scripts.append(next(group for group in match.groups() if group))
     found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))

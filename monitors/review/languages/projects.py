@@ -7,7 +7,7 @@ from itertools import islice
 from monitors.review.languages import others, python
 from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
 from monitors.review.languages.recipes import Recipe, asked, just, made, npm_scripts, package_scripts, pods, services
-from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses
+from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses, bounded
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg
 
 
@@ -19,7 +19,7 @@ def project_uses(invocation: Invocation, files: Files) -> Uses | None:
     found = Uses()
     for recipe in read(invocation, files):
         merge(found, recipe)
-    return found if found.scripts or found.deletes or found.runs or found.hidden else None
+    return found if found.scripts or found.deletes or found.runs or found.hidden or found.cut else None
 
 
 def module_uses(invocation: Invocation, files: Files) -> Uses | None:
@@ -27,7 +27,7 @@ def module_uses(invocation: Invocation, files: Files) -> Uses | None:
     found = Uses()
     for recipe in _python(invocation, files):
         merge(found, recipe)
-    return found if found.scripts or found.deletes or found.runs or found.hidden else None
+    return found if found.scripts or found.deletes or found.runs or found.hidden or found.cut else None
 
 
 def merge(found: Uses, recipe: Recipe) -> None:
@@ -41,7 +41,9 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.deletes += uses.deletes
         found.runs = found.runs or uses.runs
         found.hidden = found.hidden or uses.hidden
-    del found.scripts[MAX_SCRIPTS:]
+        found.cut = found.cut or uses.cut
+    found.cut = found.cut or recipe.cut
+    bounded(found, recipe.code)
 
 
 def _option(invocation: Invocation, *names: str) -> Arg | None:
@@ -120,7 +122,7 @@ def _pytest(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     named = [word.partition("::")[0] for word in words]
     for name in dict.fromkeys(("conftest.py", "tests/conftest.py", *(one for one in named[:5] if one.endswith(".py")))):
         text = files(invocation, name)
-        if text and len(text) < MAX_CODE:
+        if text:
             yield Recipe(name, text, "python")
 
 
@@ -155,7 +157,7 @@ def _cargo(invocation: Invocation, files: Files) -> Iterator[Recipe]:
 
 
 _CARGO_RUNS = re.compile(
-    r"^\s{0,20}[\"']?(rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|linker|runner)[\"']?\s{0,5}=\s{0,5}\[?\s{0,5}[\"']([^\"'\n]{1,400})[\"']",
+    r"^\s{0,20}[\"']?(rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|linker|runner)[\"']?\s{0,5}=\s{0,5}\[?\s{0,5}[\"']([^\"'\n]++)[\"']",
     re.MULTILINE,
 )
 """Programs that cargo's own settings have it start."""
@@ -188,7 +190,7 @@ def _kubectl(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     yield from pods(text) if text else ()
 
 
-_CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]{1,400})")
+_CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]++)")
 _CMAKE_VARIABLE = re.compile(r"\$\{[\w.]{1,80}\}")
 
 

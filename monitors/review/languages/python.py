@@ -54,7 +54,7 @@ def uses_of(code: str, argv: Sequence[str | None] = ()) -> Uses | None:
     found = Uses()
     for number, node in enumerate(ast.walk(tree)):
         if number >= MAX_NODES:
-            found.hidden = "more than a review goes through"
+            found.cut = f"code of more than {MAX_NODES} expressions and statements"
             return found
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             sinks.named(found, node.value)
@@ -87,6 +87,7 @@ class _Reading:
         self._environment: dict[str, Value] = {"HOME": "~", "PWD": "."}
         self._functions: list[Local] = []
         self._called: set[int] = set()
+        self._active: list[int] = []  # functions that are being gone through: none is within itself
         self._steps = 0
         self._deep = 0
         self._result: Value = UNKNOWN
@@ -101,9 +102,9 @@ class _Reading:
                 if id(function.node) not in self._called:
                     self._run(function, (), {})
         except _EndedError:
-            self._found.hidden = self._found.hidden or "more than a review goes through"
+            self._found.cut = f"code of more than {MAX_STEPS} steps"
         except RecursionError:
-            self._found.hidden = self._found.hidden or "more than a review goes through"
+            self._found.cut = "code that is nested too deep"
 
     # ── statements ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -349,9 +350,10 @@ class _Reading:
         """Go through a function of the code itself."""
         node = function.node
         self._called.add(id(node))
-        if self._deep >= MAX_CALLS:
-            return UNKNOWN
+        if self._deep >= MAX_CALLS or id(node) in self._active:
+            return UNKNOWN  # a function with four calls of itself would take 4 ** 8 passes
         before, self._deep = dict(self._names), self._deep + 1
+        self._active.append(id(node))
         parameters = [*node.args.posonlyargs, *node.args.args]
         if parameters and parameters[0].arg in ("self", "cls"):
             values = (UNKNOWN, *values)
@@ -369,6 +371,7 @@ class _Reading:
         changed = {name for name, value in self._names.items() if name in before and before[name] is not value}
         declared = {name for name in changed if not isinstance(node, ast.Lambda) and _declares(node, name)}
         self._names = {**before, **{name: self._names[name] for name in declared}}
+        self._active.pop()
         self._deep -= 1
         return self._result
 

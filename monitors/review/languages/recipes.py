@@ -4,16 +4,23 @@ They are read leniently and line by line, so that a piece of one, as an edit bri
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-MAX_RECIPES = 60
-"""Most commands taken out of one file."""
+from monitors.review.languages.uses import MAX_CODE
+
+MAX_TEXT = 100_000
+"""Most characters read of one file."""
+MAX_RECIPES = 300
+"""Most commands taken out of one file. A large `package.json` of those seen has 120 scripts."""
 MAX_LINE = 4_000
 """Longest line that is read, in characters; what is longer is no command that a person wrote."""
-MAX_NAMED = 200
+MAX_NAMED = 1_000
 """Most targets or variables of one build file."""
+MAX_MOUNTS = 200
+"""Most different mounts of one file of services or pods."""
 
 
 class Recipe(NamedTuple):
@@ -26,6 +33,8 @@ class Recipe(NamedTuple):
     """`sh`, `python`, or `other` for what is read by the calls in its text."""
     elsewhere: bool = False
     """Whether it runs on another machine, or in a container."""
+    cut: str = ""
+    """What of the file was not read, as a phrase; empty if all was."""
 
 
 # ── make and just ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -38,10 +47,12 @@ class Makefile(NamedTuple):
     needs: Mapping[str, tuple[str, ...]]
     variables: Mapping[str, str]
     first: str
+    cut: str
+    """What of it was not read, as a phrase; empty if all was."""
 
 
-_RULE = re.compile(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]{0,500})\Z")
-_SETS = re.compile(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.{0,2000})\Z")
+_RULE = re.compile(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)\Z")
+_SETS = re.compile(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.*)\Z")
 _REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([@<^?*%+|])|(\$)|([A-Za-z]))")
 _HOME = "~"
 
@@ -53,7 +64,7 @@ def makefile(text: str) -> Makefile:
     needs: dict[str, tuple[str, ...]] = {}
     variables: dict[str, str] = {}
     targets: list[str] = []
-    first = ""
+    first, cut = "", ""
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1] == "\t" and targets:
             for target in targets:
@@ -63,12 +74,15 @@ def makefile(text: str) -> Makefile:
         if not stripped or stripped[0] == "#":
             continue
         sets = _SETS.match(stripped)
-        if sets is not None and len(variables) < MAX_NAMED:
+        if len(variables) >= MAX_NAMED or len(needs) >= MAX_NAMED:
+            cut = f"a makefile of more than {MAX_NAMED} targets or variables"
+            break
+        if sets is not None:
             variables[sets[1]] = sets[2]
             continue
         rule, _, inline = stripped.partition(";")
         found = _RULE.match(rule)
-        if found is None or len(needs) >= MAX_NAMED:
+        if found is None:
             continue
         targets = found[1].split()[:20]
         first = first or next((name for name in targets if name[:1] != "."), "")
@@ -76,7 +90,7 @@ def makefile(text: str) -> Makefile:
             needs[target] = (*needs.get(target, ()), *found[2].split()[:50])
             if inline:
                 recipes.setdefault(target, []).append(inline.strip())
-    return Makefile({name: tuple(lines) for name, lines in recipes.items()}, needs, variables, first)
+    return Makefile({name: tuple(lines) for name, lines in recipes.items()}, needs, variables, first, cut)
 
 
 def made(text: str, targets: list[str], given: Mapping[str, str]) -> list[Recipe]:
@@ -90,7 +104,7 @@ def made(text: str, targets: list[str], given: Mapping[str, str]) -> list[Recipe
     read = makefile(text)
     wanted = list(targets or filter(None, [read.first]))
     done: list[str] = []
-    found: list[Recipe] = []
+    found = [Recipe("", "", cut=read.cut)] if read.cut else []
     while wanted and len(done) < MAX_NAMED:
         target = wanted.pop(0)
         if target in done:
@@ -101,6 +115,14 @@ def made(text: str, targets: list[str], given: Mapping[str, str]) -> list[Recipe
         if lines:
             found.append(Recipe(target, _expanded(lines, target, read, given)))
     return found[:MAX_RECIPES]
+
+
+def _every_target(text: str) -> Iterator[Recipe]:
+    read = makefile(text)
+    for name, lines in read.recipes.items():
+        yield Recipe(name, _expanded(lines, name, read, {}))
+    if read.cut:
+        yield Recipe("", "", cut=read.cut)
 
 
 _SHELL_FUNCTION = "$(shell "
@@ -123,7 +145,7 @@ def asked(text: str) -> list[Recipe]:
 def _expanded(lines: tuple[str, ...], target: str, read: Makefile, given: Mapping[str, str]) -> str:
     values = {**read.variables, **given}
     automatic = {"@": target, "<": next(iter(read.needs.get(target, ())), "input")}
-    script = "\n".join(line.lstrip("@-+ ") for line in lines)[:20_000]
+    script = "\n".join(line.lstrip("@-+ ") for line in lines)[: MAX_CODE + 1]
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2] or match[5]
@@ -139,7 +161,7 @@ def _expanded(lines: tuple[str, ...], target: str, read: Makefile, given: Mappin
         return "made" if " " in name or "," in name else ("~" if name == "HOME" else "")
 
     for _ in range(4):  # variables are made of variables
-        if "$" not in script or len(script) > 100_000:
+        if "$" not in script or len(script) > MAX_CODE:
             break
         script = _REFERENCE.sub(value, script)
     return script.replace("\0", "$")
@@ -156,14 +178,14 @@ def just(text: str) -> list[Recipe]:
             if name and lines:
                 found.append(Recipe(name, "\n".join(lines).replace("{{", "$").replace("}}", "")))
             name, lines = line.partition(":")[0].split()[0] if line.partition(":")[0].split() else "", []
-    return found[:MAX_RECIPES]
+    return found
 
 
 # ── JSON and YAML, by their lines ─────────────────────────────────────────────────────────────────────────────────
 
-_JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]|\\.){1,4000})"')
-_JSON_LIST = re.compile(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]{0,4000})\]')
-_ITEM = re.compile(r'"((?:[^"\\\n]|\\.){0,2000})"')
+_JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]++|\\.)++)"')
+_JSON_LIST = re.compile(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
+_ITEM = re.compile(r'"((?:[^"\\\n]++|\\.)*+)"')
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
 _ESCAPE = re.compile(r'\\["\\/nt]')
 
@@ -176,7 +198,7 @@ def package_scripts(text: str) -> dict[str, str]:
     """Return the scripts of a `package.json`, or of a piece of one: every text by its key."""
     at = text.find('"scripts"')
     found = _JSON_TEXT.finditer(text[at + 9 :] if at >= 0 else text)
-    return {_plain(match[1]): _plain(match[2]) for match, _ in zip(found, range(MAX_NAMED), strict=False)}
+    return {_plain(match[1]): _plain(match[2]) for match in found}
 
 
 def _json_commands(text: str) -> Iterator[Recipe]:
@@ -254,9 +276,7 @@ def _tox(text: str) -> Iterator[Recipe]:
             yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
 
 
-_COMMAND_LINE = re.compile(
-    r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]|\\.){1,2000}\"|'[^']{1,2000}'|[^\"'\[{=].{0,2000})\s*\Z"
-)
+_COMMAND_LINE = re.compile(r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*)\s*\Z")
 
 
 def _lines(text: str) -> Iterator[Recipe]:
@@ -268,7 +288,13 @@ def _lines(text: str) -> Iterator[Recipe]:
 
 
 def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
+    """Read the file as code; a long one in pieces that end with a line."""
+
     def read(text: str) -> Iterator[Recipe]:
+        while len(text) > MAX_CODE and language != "sh":
+            end = text.rfind("\n", 0, MAX_CODE) + 1 or MAX_CODE
+            yield Recipe("", text[:end], language)
+            text = text[end:]
         yield Recipe("", text, language)
 
     return read
@@ -281,8 +307,7 @@ def _scripts(text: str) -> Iterator[Recipe]:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
-    (re.compile(r"/(?:GNU)?[Mm]akefile$|\.mk$"), lambda text: (
-        Recipe(name, _expanded(lines, name, makefile(text), {})) for name, lines in makefile(text).recipes.items())),
+    (re.compile(r"/(?:GNU)?[Mm]akefile$|\.mk$"), _every_target),
     (re.compile(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
     (re.compile(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
     (re.compile(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
@@ -297,12 +322,24 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
 )  # fmt: skip
 
 
+_BY_LINE = frozenset({_continuous_integration, _yaml_commands, _tox, _lines})
+"""Readers whose patterns try each place of a line."""
+
+
 def recipes_of(path: str, text: str) -> list[Recipe]:
     """Return the commands that others run out of this file; none if it is not such a file."""
     for pattern, read in _READERS:
         if pattern.search(path):
-            text = "\n".join(line[:MAX_LINE] for line in text.splitlines()) if len(text) > MAX_LINE else text
-            return [recipe for recipe, _ in zip(read(text), range(MAX_RECIPES), strict=False)]
+            cut = f"a file of more than {MAX_TEXT} characters" if len(text) > MAX_TEXT else ""
+            text = text[:MAX_TEXT]
+            if len(text) > MAX_LINE and read in _BY_LINE:
+                lines = text.splitlines()
+                text = "\n".join(line[:MAX_LINE] for line in lines)
+                cut = cut or (f"a line of more than {MAX_LINE} characters" if max(map(len, lines)) > MAX_LINE else "")
+            found = list(islice(read(text), MAX_RECIPES + 1))
+            if len(found) > MAX_RECIPES:
+                cut = cut or f"a file with more than {MAX_RECIPES} commands"
+            return [*found[:MAX_RECIPES], *([Recipe("", "", cut=cut)] if cut else [])]
     return []
 
 
@@ -328,20 +365,28 @@ _MOUNT = re.compile(r"\s*- +[\"']?([~/.$][^\"':#\s]{0,300}):(/[^\"'#\s]{0,300})"
 
 def services(text: str) -> list[Recipe]:
     """Return what a compose file starts with rights over this machine, as the same said to `docker run`."""
-    words: list[str] = []
-    for line in _listed_apart(text.splitlines()[:4000]):
+    flags: set[str] = set()
+    mounts: dict[str, None] = {}
+    for line in _listed_apart(text.splitlines()):
         line = line[:1000]
         mount = _MOUNT.match(line)
         said = _SERVICE_LINE.match(line)
         if mount is not None:
-            words += ["-v", f"{mount[1]}:{mount[2]}"]
+            mounts[f"{mount[1]}:{mount[2]}"] = None
         elif said is not None and said[1] == "privileged" and said[2].strip() == "true":
-            words.append("--privileged")
+            flags.add("--privileged")
         elif said is not None and said[1] in ("pid", "network_mode", "userns_mode") and said[2].strip() == "host":
-            words.append(f"--{said[1].partition('_')[0]}=host")
+            flags.add(f"--{said[1].partition('_')[0]}=host")
         elif said is not None and said[1] == "source" and said[2][:1] in "/~":
-            words += ["-v", f"{said[2].strip()}:/mounted"]
-    return [Recipe("services", " ".join(["docker run", *map(_shell_word, words[:60]), "image"]))] if words else []
+            mounts[f"{said[2].strip()}:/mounted"] = None
+    return _started("services", flags, mounts)
+
+
+def _started(name: str, flags: Iterable[str], mounts: Collection[str]) -> list[Recipe]:
+    """Return the command that starts a container with these rights; none if there are none."""
+    words = [*sorted(flags), *(word for mount in islice(mounts, MAX_MOUNTS) for word in ("-v", mount))]
+    cut = f"a file with more than {MAX_MOUNTS} mounts" if len(mounts) > MAX_MOUNTS else ""
+    return [Recipe(name, " ".join(["docker run", *map(_shell_word, words), "image"]), cut=cut)] if words else []
 
 
 _POD_LINE = re.compile(
@@ -351,21 +396,22 @@ _POD_LINE = re.compile(
 
 def pods(text: str) -> list[Recipe]:
     """Return what a manifest of a cluster starts with rights over a machine, as the same said to `docker run`."""
-    words: list[str] = []
+    flags: set[str] = set()
+    mounts: dict[str, None] = {}
     if "hostPath" not in text and "privileged" not in text and "hostPID" not in text:
         return []
-    for line in "\n".join(text.splitlines()[:4000])[:200_000].replace("{", "\n").replace("}", "\n").split("\n"):
+    for line in text[:MAX_TEXT].replace("{", "\n").replace("}", "\n").split("\n"):
         said = _POD_LINE.match(line[:1000])
         if said is None:
             continue
         value = said[2].strip()
         if said[1] == "privileged" and value == "true":
-            words.append("--privileged")
+            flags.add("--privileged")
         elif said[1] == "hostPID" and value == "true":
-            words.append("--pid=host")
+            flags.add("--pid=host")
         elif said[1] == "path" and "hostPath" in text and value[:1] == "/":
-            words += ["-v", f"{value}:/mounted"]
-    return [Recipe("pod", " ".join(["docker run", *map(_shell_word, words[:60]), "image"]))] if words else []
+            mounts[f"{value}:/mounted"] = None
+    return _started("pod", flags, mounts)
 
 
 def _listed_apart(lines: list[str]) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 MAX_CODE = 20_000
-"""Longest code examined, in characters; longer code counts as not read. Python's own parser takes 2 ms for 1,000."""
+"""Longest code examined, in characters; of longer code a part is not read, and it blocks. Python's own parser takes 2 ms for 1,000."""
 FED = "runs what it is fed"
 """Said of code that runs its own input: as bad as where that comes from."""
-MAX_SCRIPTS = 100
+MAX_SCRIPTS = 300
 """Most shell scripts taken out of one piece of code."""
 
 
@@ -44,3 +44,14 @@ class Uses:
     """The variable named as a secret whose value it sends away; empty if there is none."""
     sends: bool = False
     """Whether it sends something away."""
+    cut: str = ""
+    """What of it was not read, as a phrase; empty if all was. Example: `code of more than 20000 characters`."""
+
+
+def bounded(found: Uses, code: str) -> None:
+    """Keep no more of what was found than a review goes through, and say what of the code was not read."""
+    if len(code) > MAX_CODE:
+        found.cut = f"code of more than {MAX_CODE} characters"
+    elif len(found.scripts) > MAX_SCRIPTS:
+        found.cut = f"code that runs more than {MAX_SCRIPTS} scripts"
+    del found.scripts[MAX_SCRIPTS:]
