@@ -16,6 +16,7 @@ from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_i
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import Scene
+from monitors.review.shell.copying import CLONE_VALUES
 from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
@@ -118,7 +119,7 @@ def _folders(walk: Walk, scene: Scene) -> Iterator[str]:
     """Yield the directories that the script copies or clones."""
     for one in walk.invocations:
         if one.name == "git" and "clone" in one.args[:4]:
-            named = one.operands(_CLONE_VALUES)[1:]
+            named = one.operands(CLONE_VALUES)[1:]
             if len(named) > 1:
                 yield scene.places.absolute(named[1], one.cwd)
             elif named:
@@ -129,7 +130,6 @@ def _folders(walk: Walk, scene: Scene) -> Iterator[str]:
             yield from (scene.places.absolute(word, one.cwd) for word in one.operands())
 
 
-_CLONE_VALUES = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "--config", "-C", "--filter", "-j", "--reference", "--template"})  # fmt: skip
 _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "sleep", "true", ":"})
 """Commands that may precede a script although the review rests on the script. Any other may have written it."""
 

@@ -49,7 +49,7 @@ _MONEY = frozenset({"refund", "payout", "charge", "withdraw", "purchase"})
 _LOOKS = frozenset({"list", "get", "read", "search", "find", "show", "describe", "retrieve", "count", "query", "fetch", "status", "draft", "preview"})  # fmt: skip
 """Verbs of tools that only look."""
 _MOVES = frozenset({"move", "rename", "mv"})
-_WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download"})  # fmt: skip
+_WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download", "push", "commit"})  # fmt: skip
 _RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal", "cmd", "command", "script", "spawn", "process", "repl", "interpreter", "call", "invoke", "start", "ssh", "code"})  # fmt: skip
 _BROWSERS = frozenset({"browser", "playwright", "puppeteer", "chrome", "page", "selenium"})
 _SQL_SERVERS = frozenset({"sql", "postgres", "postgresql", "pg", "mysql", "mariadb", "sqlite", "db", "database", "duckdb", "snowflake", "bigquery", "supabase", "neon", "clickhouse", "mssql", "oracle", "redshift", "query"})  # fmt: skip
@@ -89,6 +89,8 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
         for text in (fields.get(name) for name in ("command", "cmd", "run") if depth):
             if isinstance(text, str):
                 yield from command_findings(text, scene)[0]
+    if not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS))):
+        yield destroying(tool)
 
 
 def _mappings(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -101,6 +103,20 @@ def _mappings(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str,
     if isinstance(value, (list, tuple)):
         for each in value[:MAX_FIELDS]:
             yield from _mappings(each, depth + 1)
+
+
+_OPERATIONS = ("operation", "action", "method", "api", "verb", "operation_name", "operationname")
+_KINDS = ("kind", "resource_type", "resourcetype", "resource", "type", "object_type", "entity")
+
+
+def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a field says what the name does not: the operation of a tool for all, or the kind of what is deleted."""
+    said = {str(name).lower(): value for name, value in given.items() if isinstance(value, str) and len(value) <= 100}
+    operation = next((said[name] for name in _OPERATIONS if name in said), "")
+    if operation and destroys_shared(f"mcp__x__{operation}"):
+        return True
+    kinds = {word.lower() for name in _KINDS if name in said for word in _WORD.findall(said[name])}
+    return bool(_DELETES.intersection([*verbs, *words_of(f"mcp__x__{operation}")[0]])) and bool(_SHARED & kinds)
 
 
 def destroys_shared(tool: str) -> bool:

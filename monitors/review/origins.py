@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import tells, tells_all
-from monitors.review.checks.shells import DECODERS, DOWNLOADS
+from monitors.review.checks.shells import DECODERS, downloads
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
@@ -74,10 +74,12 @@ def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
 def _origin(path: str, sources: tuple[Invocation, ...]) -> Origin | None:
     if path.startswith("/dev/"):
         return None
-    for names, how in ((DOWNLOADS, _BROUGHT[0]), (DECODERS, _BROUGHT[1])):
-        found = next((one for one in sources if one.name in names), None)
-        if found is not None:
-            return Origin(path, "downloaded" if how == _BROUGHT[0] else "decoded", found.text()[:MAX_BY])
+    found = next(filter(downloads, sources), None)
+    if found is not None:
+        return Origin(path, "downloaded", found.text()[:MAX_BY])
+    found = next((one for one in sources if one.name in DECODERS), None)
+    if found is not None:
+        return Origin(path, "decoded", found.text()[:MAX_BY])
     teller = next((one for one in sources if tells(one) or tells_all(one)), None)
     return None if teller is None else Origin(path, "secret", teller.text()[:MAX_BY])
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
+from monitors.review.shell.copying import COPIERS, fetched
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
 
@@ -171,9 +172,12 @@ def _session(invocation: Invocation) -> Finding | None:
 
 def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = True) -> Finding | None:
     """Return the finding for running what these commands make; `alone` if that is so whatever they are."""
-    loud = next((source for source in sources if source.name in DOWNLOADS), None)
+    loud = next(filter(downloads, sources), None)
     if loud is not None:
         return _download(invocation, loud.text())
+    cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
+    if cloned is not None:
+        return _download(invocation, cloned.text(), levels.CARE)
     hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:
         return Finding(
@@ -215,9 +219,18 @@ def _respelled(sources: list[Invocation]) -> Invocation | None:
     return last if own or (last.input.text and not last.input.source) else None
 
 
-def _download(invocation: Invocation, what: str) -> Finding:
+def downloads(invocation: Invocation) -> bool:
+    """Whether what it prints or writes comes from another machine. A clone is another matter: it is how others' code is had."""
+    if invocation.name in ("git", "hg", "svn"):
+        return False
+    if invocation.name in COPIERS and invocation.name not in DOWNLOADS:
+        return fetched(invocation) is not None
+    return invocation.name in DOWNLOADS and not (invocation.name == "gh" and fetched(invocation) is not None)
+
+
+def _download(invocation: Invocation, what: str, risk: float = levels.HARM) -> Finding:
     return Finding(
-        "shell.run-download", levels.HARM, f"runs what `{what}` brings, unread", "Download it to a file, read it, then run it.",
+        "shell.run-download", risk, f"runs what `{what}` brings, unread", "Download it to a file, read it, then run it.",
         effect=effect("code_execution", f"runs what `{what}` downloads"), elevated=invocation.elevated,
     )  # fmt: skip
 

@@ -300,6 +300,23 @@ def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
     return read
 
 
+def _notebook(text: str) -> Iterator[Recipe]:
+    """Cells of a notebook, as JSON or as an edit brings them: lines for the shell, and the rest as Python."""
+    if text.lstrip()[:1] == "{":
+        text = "\n".join(_plain(item).rstrip("\n") for item in _ITEM.findall(text))
+    code: list[str] = []
+    for line in text.splitlines():
+        mark = line.lstrip()
+        if mark[:1] == "!":
+            yield Recipe("cell", mark[1:])
+        elif mark[:1] == "%":
+            yield Recipe("cell", mark.lstrip("%").removeprefix("sx ").removeprefix("system "))
+        code.append("" if mark[:1] in ("!", "%") else line)
+    if text.lstrip()[:2] == "%%":  # the whole cell is for the program that it names
+        yield Recipe("cell", "\n".join(code))
+    yield from _whole("python")("\n".join(code))
+
+
 def _scripts(text: str) -> Iterator[Recipe]:
     for name, code in package_scripts(text).items():
         if " " in code or "/" in code:
@@ -317,6 +334,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (re.compile(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
     (re.compile(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (re.compile(r"/tox\.ini$"), _tox),
+    (re.compile(r"\.ipynb$"), _notebook),
     (re.compile(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (re.compile(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""Programs that copy, link and unpack: which file comes from which, by their words alone."""
+"""Programs that copy, link, unpack and fetch: which file comes from which, by their words alone."""
 
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
@@ -48,3 +49,52 @@ def folder_of(invocation: Invocation) -> Arg:
         if word in ("-C", "--directory", "-d", "-D"):
             return after
     return arg(".")
+
+
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:|[\w.-]{2,}:(?!\\)")
+"""Beginnings of places on another machine: an address, or a host with a colon."""
+_VERBS = frozenset({"s3", "cp", "sync", "mv", "storage", "rsync", "compute", "scp", "copy", "copyto", "get", "mirror"})
+COPIERS = frozenset({"scp", "rsync", "sftp", "rclone", "s3cmd", "mc", "aws", "gsutil", "gcloud"})
+"""Programs that copy from one machine to another, either way."""
+_COPIER_VALUES = frozenset({"-i", "-P", "-p", "-F", "-o", "-e", "-l", "-J", "-c", "-f", "--profile", "--region", "--include", "--exclude", "--rsh", "--port"})  # fmt: skip
+_CLONERS = {"git": ("clone",), "hg": ("clone",), "svn": ("checkout", "co", "export"), "gh": ("clone",)}
+CLONE_VALUES = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "--config", "-C", "--filter", "-j", "--reference", "--template", "-r", "--revision"})  # fmt: skip
+"""Options of a clone whose value is the next word."""
+_RECURSIVE = re.compile(r"-[a-zA-Z]*[rm][a-zA-Z]*\Z|--(?:recursive|mirror|page-requisites)\Z")
+
+
+def fetched(invocation: Invocation) -> Arg | None:
+    """Return the folder into which a program fetches files from another machine; None if it fetches no folder."""
+    name = invocation.name
+    if name in _CLONERS:
+        named = invocation.operands(CLONE_VALUES)
+        at = next((index for index, word in enumerate(named[:3]) if word in _CLONERS[name]), None)
+        if at is None or len(named) < at + 2 or (name != "gh" and not _REMOTE.match(named[at + 1])):
+            return None
+        if len(named) > at + 2:
+            return named[at + 2]
+        return arg(posixpath.basename(named[at + 1].rstrip("/")).removesuffix(".git") or ".")
+    if name == "wget":
+        if not any(_RECURSIVE.match(word) for word in invocation.args):
+            return None
+        return next(
+            (after for word, after in pairwise(invocation.args) if word in ("-P", "--directory-prefix")), arg(".")
+        )
+    if name not in COPIERS:
+        return None
+    named = invocation.operands(_COPIER_VALUES)
+    while named and named[0] in _VERBS:
+        named = named[1:]
+    if len(named) < 2 or _REMOTE.match(named[-1]) or not any(_REMOTE.match(word) for word in named[:-1]):
+        return None
+    return named[-1]
+
+
+def patches(invocation: Invocation, source: Iterable[Invocation]) -> bool:
+    """Whether it changes files as a text says that comes from another machine."""
+    changes = invocation.name == "patch" or (
+        invocation.name == "git"
+        and not {"apply", "am"}.isdisjoint(invocation.args[:4])
+        and "--check" not in invocation.args
+    )
+    return changes and any(one.name in ("curl", "wget") or any(map(_REMOTE.match, one.args)) for one in source)

@@ -47,6 +47,7 @@ class Overlay:
         self._unmade: dict[str, str] = {}
         self._copies: dict[str, str] = {}
         self._unpacked: dict[str, Sources] = {}
+        self._patched: dict[str, Sources] = {}
         self.full = False
         """Whether a file was not remembered, for there were too many."""
         self.cut = False
@@ -54,7 +55,7 @@ class Overlay:
 
     def __bool__(self) -> bool:
         """Whether the action changed any file, as far as is known."""
-        return bool(self._files or self._links or self._copies or self._unpacked or self._before)
+        return bool(self._files or self._links or self._copies or self._unpacked or self._patched or self._before)
 
     def write(self, path: str, text: str | None, sources: Sources, *, appends: bool = False) -> None:
         """Note that a file is written, or appended to."""
@@ -113,6 +114,10 @@ class Overlay:
         """Note that an archive out of these commands is unpacked into the folder."""
         self._unpacked[folder.rstrip("/") or "/"] = sources[:MAX_SOURCES]
 
+    def patch(self, folder: str, sources: Sources) -> None:
+        """Note that any file of the folder may be changed as these commands say."""
+        self._patched[folder.rstrip("/") or "/"] = sources[:MAX_SOURCES]
+
     def resolved(self, path: str) -> str:
         """The path with the links that the action makes followed; those on the disk are not."""
         return self._through(path, self._links) if self._links else path
@@ -151,6 +156,8 @@ class Overlay:
     def text(self, path: str) -> str | None:
         """The text of the file after the commands so far; None if it is not known."""
         known = self.made(path)
+        if known is None and self._patched and any(part in self._patched for part in self._parts(path)):
+            return None
         return known[0] if known is not None else self._disk(self.resolved(path))
 
     def sources(self, path: str) -> Sources:
@@ -158,10 +165,11 @@ class Overlay:
         known = self.made(path)
         if known is not None:
             return known[1]
-        if self._unpacked and self._disk(path) is None:
-            for part in reversed(list(self._parts(path))):
-                if part in self._unpacked:
-                    return self._unpacked[part]
+        for folders in (self._patched, self._unpacked):
+            if folders and (folders is self._patched or self._disk(path) is None):
+                for part in reversed(list(self._parts(path))):
+                    if part in folders:
+                        return folders[part]
         if self._before is None:
             return ()
         path = self.resolved(path)

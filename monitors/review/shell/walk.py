@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from monitors.review.shell.constant import MAX_PRINTED, printed
-from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, folder_of
+from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
@@ -461,6 +461,10 @@ class Walk:
                 self.overlay.write(self._path(named["of"]), invocation.input.text, source)
         elif name in UNPACKERS and len(source) > 1:
             self.overlay.unpack(self._path(folder_of(invocation)), source)
+        elif patches(invocation, source):
+            self.overlay.patch(self._path(folder_of(invocation)), source)
+        elif (into := fetched(invocation)) is not None and into.known:
+            self.overlay.unpack(self._path(into), source)
         elif name == "mount" and (bind := bound(invocation)) is not None:
             self.overlay.link(self._path(bind[1]), self._path(bind[0]))
 

@@ -20,6 +20,10 @@ def wrote(path: str, content: str) -> Review:
     ("path", "content"),
     [
         (".husky/pre-commit", f"{SH}\n"),
+        ("a.ipynb", f"import os\n!{RM}\n"),
+        ("a.ipynb", f"%%bash\n{RM}\n"),
+        ("a.ipynb", f'{{"cells": [{{"cell_type": "code", "source": ["import os\\n", "!{RM}\\n"]}}]}}'),
+        ("a.ipynb", "import shutil, os\nshutil.rmtree(os.path.expanduser('~/notes'))\n"),
         ("package.json", f'{{"scripts": {{"postinstall": "{SH}"}}}}'),
         ("Makefile", f"D = $(HOME)/notes\nclean:\n\t@rm -rf $(D)\n\nall: ; {SH}\n"),
         ("justfile", f"test:\n    {RM}\n"),

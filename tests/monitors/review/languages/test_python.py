@@ -159,3 +159,16 @@ def test_the_text_of_a_file_that_is_written_is_known() -> None:
 )
 def test_code_without_an_end_is_read_to_some_end(code: str) -> None:
     assert uses_of(code) is not None or code.startswith("x = ")
+
+
+def test_a_function_is_not_gone_through_within_itself() -> None:
+    calls = "\n".join(f"    f(x + {at})" for at in range(20))
+    found = uses(f"import os\ndef f(x):\n{calls}\n    os.system('ls')\nf(1)\n")
+    assert (found.scripts, found.cut) == (["ls"], "")
+
+
+def test_code_of_more_steps_than_a_review_has_says_so() -> None:
+    code = "def a(x):\n  pass\n" + "".join(
+        f"def {name}(x):\n" + f"  {before}(x)\n" * 40 for before, name in zip("abc", "bcd", strict=True)
+    )
+    assert "steps" in uses(f"{code}d(1)\n").cut
