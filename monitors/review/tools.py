@@ -13,7 +13,7 @@ from monitors.review.commands import definition_findings
 from monitors.review.origins import shown
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect, sent_secret
+from monitors.review.rules.findings import Finding, effect, not_read_to_its_end, sent_secret
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
 from monitors.review.verdict import grounds
@@ -21,6 +21,8 @@ from monitors.secret_patterns import masked
 
 MAX_TEXT = 100_000
 """Most characters looked at of one text in a tool's input."""
+MAX_EDITS = 5_000
+"""Most edits of one file that are looked at."""
 
 
 SHELL_FIELDS = ("command", "cmd")
@@ -103,6 +105,9 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     if scene.past and "content" in given:
         scene.origins.append(Origin(absolute, "own", ""))
     yield writes_path(scene, absolute)
+    edits = given.get("edits")
+    if isinstance(edits, (list, tuple)) and len(edits) > MAX_EDITS:
+        yield not_read_to_its_end(f"makes more than {MAX_EDITS} edits at once", "Make them in parts.", "edits")
     for name, new in new_texts(given).items():
         yield from definition_findings(scene, absolute, text(given, name) or new)
     yield from written.findings(scene, absolute, new_texts(given))
@@ -123,7 +128,7 @@ def new_texts(given: Mapping[str, Any]) -> dict[str, str]:
     edits = given.get("edits")
     if isinstance(edits, (list, tuple)):
         texts["edits"] = "\n".join(
-            text(each, "new_string", "newText") for each in edits[: MAX_TEXT + 1] if isinstance(each, Mapping)
+            text(each, "new_string", "newText") for each in edits[:MAX_EDITS] if isinstance(each, Mapping)
         )
     return {name: found for name, found in texts.items() if found}
 

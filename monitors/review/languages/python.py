@@ -89,6 +89,7 @@ class _Reading:
         self._called: set[int] = set()
         self._active: list[int] = []  # functions that are being gone through: none is within itself
         self._steps = 0
+        self._passes = 1  # of the loops that are being gone through, one within the other
         self._deep = 0
         self._result: Value = UNKNOWN
         self._quiet = False
@@ -183,11 +184,20 @@ class _Reading:
                 self._statement(statement)
 
     def _loop(self, node: ast.For | ast.AsyncFor) -> None:
-        over = self._value(node.iter)
-        for item in over[:MAX_ITEMS] if isinstance(over, tuple) else (self._item(over),):
+        items, before = self._each(self._value(node.iter)), self._passes
+        self._passes *= len(items)
+        for item in items:
             self._bind(node.target, item)
             self._block(node.body)
+        self._passes = before
         self._block(node.orelse)
+
+    def _each(self, over: Value) -> Sequence[Value]:
+        """Return what a loop binds in turn. An unknown item stands for all that loops in loops leave no pass for."""
+        if not isinstance(over, tuple):
+            return (self._item(over),)
+        most = MAX_ITEMS // self._passes or 1
+        return over[:most] if 0 < len(over) <= most else (*over[:most], UNKNOWN)
 
     @staticmethod
     def _item(over: Value) -> Value:
@@ -318,11 +328,14 @@ class _Reading:
         generator = node.generators[at]
         over = self._value(generator.iter, depth)
         made: list[Value] = []
-        for item in over[:MAX_ITEMS] if isinstance(over, tuple) else (self._item(over),):
+        items, before = self._each(over), self._passes
+        self._passes *= len(items)
+        for item in items:
             self._bind(generator.target, item)
             for condition in generator.ifs:
                 self._value(condition, depth)
             made.append(self._comprehended(node, at + 1, depth))
+        self._passes = before
         listing = made[0] if len(made) == 1 and isinstance(made[0], str) and not isinstance(over, tuple) else None
         return listing if listing is not None else tuple(made[:MAX_ITEMS])
 
@@ -433,8 +446,7 @@ class _Reading:
         if not each:
             return self._call(function, lists, {})
         first = lists[0] if lists else UNKNOWN
-        items = first if isinstance(first, tuple) else (self._item(first),)
-        return tuple(self._call(function, [item], {}) for item in items[:MAX_ITEMS])
+        return tuple(self._call(function, [item], {}) for item in self._each(first))
 
     def _code(self, node: ast.Call, code: Value, name: str) -> Value:
         """Code that is given as a text: read like the rest if it is known."""

@@ -34,7 +34,7 @@ class Recipe(NamedTuple):
     elsewhere: bool = False
     """Whether it runs on another machine, or in a container."""
     cut: str = ""
-    """What of the file was not read, as a phrase; empty if all was."""
+    """The part of the file that was not read, as a phrase; empty if all was."""
 
 
 # ── make and just ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -48,7 +48,7 @@ class Makefile(NamedTuple):
     variables: Mapping[str, str]
     first: str
     cut: str
-    """What of it was not read, as a phrase; empty if all was."""
+    """The part of it that was not read, as a phrase; empty if all was."""
 
 
 _RULE = re.compile(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)\Z")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 MAX_CODE = 20_000
-"""Longest code examined, in characters; of longer code a part is not read, and it blocks. Python's own parser takes 2 ms for 1,000."""
+"""Longest code examined, in characters; longer code blocks. Python's own parser takes 2 ms for 1,000."""
 FED = "runs what it is fed"
 """Said of code that runs its own input: as bad as where that comes from."""
 MAX_SCRIPTS = 300
@@ -45,7 +45,7 @@ class Uses:
     sends: bool = False
     """Whether it sends something away."""
     cut: str = ""
-    """What of it was not read, as a phrase; empty if all was. Example: `code of more than 20000 characters`."""
+    """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 characters`."""
 
 
 def bounded(found: Uses, code: str) -> None:

@@ -31,6 +31,8 @@ def has(invocation: Invocation, *names: str) -> bool:
 def value(invocation: Invocation, *names: str) -> Arg | None:
     """The value of the first of these options that is given: `-o x`, `-ox`, `-so x`, `--out x`, `--out=x`."""
     for index, word in enumerate(invocation.args):
+        if word[:1] != "-":
+            continue
         for name in names:
             if (word == name or _ends_cluster(invocation, word, name)) and index + 1 < len(invocation.args):
                 return invocation.args[index + 1]

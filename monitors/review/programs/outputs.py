@@ -108,11 +108,14 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
         options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()
     if invocation.name == "ssh-keygen" and any(word[:2] in ("-l", "-y", "-F", "-B", "-L") for word in invocation.args):
         return
-    for option in options:
+    given = " ".join(word for word in invocation.args if word[:1] == "-") if options else ""
+    for option in options if given else ():
+        if (option if option[:2] == "--" else option[1]) not in given:
+            continue
         word = value(invocation, option)
         if word is not None and not (invocation.name == "wget" and option == "-o" and word.startswith("-")):
             yield word
-    if invocation.name in _LAST:
+    if invocation.name in _LAST and not (invocation.name == "rsync" and has(invocation, "-n", "--dry-run")):
         named = [word for word in operands(invocation, "-i -e -P -c -F -l -J -o -q --exclude --include --rsh") if word]
         if len(named) > 1 and not re.match(r"[\w.@-]+:(?!\\)", named[-1]):
             yield named[-1]

@@ -50,6 +50,7 @@ IN_A_WORKSPACE = [
     "docker rm -f redis-test",
     "cp -r .docker /tmp/x",
     "rsync -a --delete dist/ public/",
+    "rsync -n -a /src/ /dest/",
     "curl -X DELETE http://localhost:3000/api/items/1",
     "sed -i '' s/a/b/ src/a.py",
     "rm .claude/settings.json.example",

@@ -172,3 +172,15 @@ def test_code_of_more_steps_than_a_review_has_says_so() -> None:
         f"def {name}(x):\n" + f"  {before}(x)\n" * 40 for before, name in zip("abc", "bcd", strict=True)
     )
     assert "steps" in uses(f"{code}d(1)\n").cut
+
+
+def test_loops_in_loops_are_gone_through_in_bounded_steps() -> None:
+    items = ", ".join(map(str, range(50)))
+    loops = "".join(f"{'  ' * at}for {name} in [{items}]:\n" for at, name in enumerate("abc"))
+    assert uses(f"import os\n{loops}{'  ' * 3}os.system('ls')\n").cut == ""
+
+
+def test_what_stands_behind_the_items_that_are_looked_at_is_not_known() -> None:
+    items = ", ".join(f"'a{at}'" for at in range(70))
+    assert "$UNKNOWN" in uses(f"import os\nfor x in [{items}, '/etc']:\n  os.remove(x)\n").deletes
+    assert "$UNKNOWN" in uses("import os\nxs = []\nxs.append('/etc')\nfor x in xs:\n  os.remove(x)\n").deletes
