@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
@@ -51,7 +52,7 @@ def command_findings(
     scene.files = dict(walk.overlay.texts())
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
-    scene.follow(walk.overlay.once_resolved)
+    scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]

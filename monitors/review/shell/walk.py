@@ -14,7 +14,7 @@ from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetch
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
-from monitors.review.shell.overlay import MAX_FILES, MAX_TEXT, Overlay
+from monitors.review.shell.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import OWN_INPUT, SHELLS, ShellUse, positional, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
@@ -133,7 +133,7 @@ class Walk:
             if self.overlay.cut:
                 self._cut(MAX_TEXT)
             elif self.overlay.full:
-                self._beyond(f"more than {MAX_FILES} files or links written")
+                self._beyond(f"more than {MAX_FILES} files or {MAX_LINKS} links written")
         self._depth -= 1
         return output
 
