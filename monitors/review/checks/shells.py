@@ -220,7 +220,7 @@ def _respelled(sources: list[Invocation]) -> Invocation | None:
 
 
 def downloads(invocation: Invocation) -> bool:
-    """Whether what it prints or writes comes from another machine. A clone does not count: others' code is had by it."""
+    """Whether what it prints or writes comes from another machine. A clone does not count: it is how code is had."""
     if invocation.name in ("git", "hg", "svn"):
         return False
     if invocation.name in COPIERS and invocation.name not in DOWNLOADS:

@@ -45,7 +45,7 @@ class Uses:
     sends: bool = False
     """Whether it sends something away."""
     cut: str = ""
-    """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 characters`."""
+    """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 steps`."""
 
 
 def bounded(found: Uses, code: str) -> None:
