@@ -292,7 +292,8 @@ def _told_of_its_end() -> Iterator[None]:
     except TimeoutError as error:  # of what is sent
         raise _silent(ANSWER_SECONDS) from error
     except (h11.RemoteProtocolError, ConnectionError) as error:
-        raise _gone(error) from error
+        # Of an end before the first byte h11 tells in terms of its own states, which say nothing to people.
+        raise _gone("its connection ended" if "role=SERVER" in str(error) else error) from error
 
 
 def _silent(seconds: float) -> DaemonGoneError:
