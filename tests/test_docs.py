@@ -12,6 +12,14 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in sources() if path.name == "__init__.py")
 """Each folder's docstring is its map: what the folder is, then a line for each module and folder in it."""
 
+PAGES = [
+    Path("README.md"),
+    Path("AGENTS.md"),
+    *sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")),
+]
+DRAWN = re.compile(r"^<!-- (\w+): drawn.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
 UNLISTED = {
     "supervisor/testing": "its docstring is for the authors of plugins, and lists the checks",
 }
@@ -19,6 +27,13 @@ UNLISTED = {
 
 def test_every_drawn_part_is_current() -> None:
     assert sorted(docs.stale()) == [], "draw them with: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_prose_is_at_most_120_columns_wide(page: Path) -> None:
+    prose = FENCE.sub("", DRAWN.sub("", (ROOT / page).read_text()))
+    wide = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "    "))]
+    assert wide == []
 
 
 def test_only_what_stands_between_the_markers_is_drawn_anew() -> None:

@@ -325,16 +325,6 @@ def test_the_pages_are_of_four_kinds_and_each_is_in_the_index_and_on_the_site() 
     assert set(re.findall(r"\]\(([^)\s]+)\)", index)) == pages - {"index.md"}
 
 
-DRAWN = re.compile(r"^<!-- (\w+): drawn.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("page", [Path("README.md"), Path("AGENTS.md"), *DOCS], ids=str)
-def test_prose_is_at_most_120_columns_wide(page: Path) -> None:
-    prose = FENCE.sub("", DRAWN.sub("", (ROOT / page).read_text()))
-    wide = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "    "))]
-    assert wide == []
-
-
 def test_the_readme_is_read_in_five_minutes() -> None:
     assert len(README.splitlines()) <= 200
     listed = set(re.findall(r"\]\((docs/[^)#\s]+)\)", README))
