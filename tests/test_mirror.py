@@ -97,7 +97,6 @@ WITHOUT = {
     "supervisor/core/fold/life/rollback.py": "a part of the fold: tests/supervisor/core/fold/life/test_checkpoints.py",
     "supervisor/cli/commands/work/discoveries.py": "tests/end_to_end/test_discoveries.py lists facts and takes one back",
     "supervisor/runtime/api/routes/discoveries.py": "tests/end_to_end/test_discoveries.py asks each route",
-    "supervisor/runtime/api/routes/allowances.py": "tests/end_to_end/test_reviews.py asks every route, and an agent is turned away",
     "supervisor/runtime/api/routes/checkpoints.py": "tests/supervisor/runtime/services/test_rollbacks.py asks every route",
     "supervisor/runtime/api/routes/orders.py": "tests/supervisor/runtime/services/test_orders.py asks every route",
     "supervisor/runtime/daemon/orders.py": "tests/supervisor/runtime/services/test_orders.py meets each on a daemon",

@@ -11,6 +11,10 @@ NEVER = ("chaperon.", "process.kill-guard", "reviewer.failed")
 failure it is not known what would be allowed."""
 
 
+HOST_TOOL = "host"
+"""The tool of an allowance for a host, which the gateway heeds; no tool of a CLI is called so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """An exception that a person granted, for one agent."""
@@ -46,9 +50,9 @@ class Allowance:
         fits = self.rule in ("", review.rule) and self.tool in ("", action.tool)
         return fits and self.text in ("", action.subject.strip())
 
-    def used(self) -> "Allowance":
-        """The same after one use."""
-        return self if self.uses is None else replace(self, uses=self.uses - 1)
+    def used(self, times: int = 1) -> "Allowance":
+        """The same after so many uses."""
+        return self if self.uses is None else replace(self, uses=self.uses - times)
 
 
 def allowed(review: Review, action: Action, allowances: Iterable[Allowance], now: float) -> Review:

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from host.durable import REAL_DISK, Disk
 from monitors.contract.words import Severity
+from monitors.review.allowances import HOST_TOOL
 from supervisor.config.environment import without_keys
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
@@ -41,7 +42,7 @@ from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import Reached, Refused
+from supervisor.runtime.gateway.messages import GrantedHost, Reached, Refused
 from supervisor.runtime.journal.signing import Signing
 from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
@@ -188,7 +189,8 @@ def host_refused(daemon: Daemon, refused: Refused) -> None:
 
 def host_reached(daemon: Daemon, reached: Reached) -> None:
     """Journal that an agent was connected to a host."""
-    daemon.happened(events.HostReached(**daemon.stamp(reached.agent), host=reached.host, times=reached.times))
+    host, times, allowance = reached.host, reached.times, reached.allowance
+    daemon.happened(events.HostReached(**daemon.stamp(reached.agent), host=host, times=times, allowance=allowance))
 
 
 def account_taken(daemon: Daemon, agents: Collection[str]) -> None:
@@ -204,10 +206,22 @@ def make_gateway(setup: Setup, board: Board) -> GatewayClient:
     """Return the gateway of this daemon; nothing is done by it until agents are to reach the model through it."""
     settings = partial(gateway_settings, setup.config, setup.environ, last=setup.last)
     live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
-    gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live)
+    granted = partial(granted_hosts, board, setup.clock)
+    gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live, granted)
     if has_gateway(setup.config.agent):
         gateway.needed.set()
     return gateway
+
+
+def granted_hosts(board: Board, clock: Clock, agent: str) -> list[GrantedHost]:
+    """Return the hosts that a person opened for an agent, for as long as they hold."""
+    now = clock.mono()
+    session = next((one for one in board.live() if one.summary.agent == agent), None)
+    return [
+        GrantedHost(one.id, one.text, one.uses, None if one.expires is None else one.expires - now)
+        for one in (session.allowances(now) if session is not None else ())
+        if one.tool == HOST_TOOL
+    ]
 
 
 def make_launcher(

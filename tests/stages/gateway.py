@@ -1,9 +1,10 @@
 """The gateway as a process, with a model behind it that notes what it was sent."""
 
 import os
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -11,7 +12,7 @@ import httpx
 import psutil
 
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings, Reached, Refused
+from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings, GrantedHost, Reached, Refused
 from tests.stages.daemon import until
 
 ANSWER = b'data: {"usage":{"input_tokens":20,"cache_read_input_tokens":3,"output_tokens":1}}\n\ndata: {"usage":{"output_tokens":7}}\n\n'
@@ -59,7 +60,12 @@ class GatewayStage:
     live: list[str]
     refused: list[Refused]
     settings: dict[str, object]
-    reached: list[Reached] = field(default_factory=list)
+    reached: list[Reached]
+    granted: dict[str, list[GrantedHost]]
+
+    async def looked(self) -> None:
+        """Have the gateway told, and ask it, as the client does every two seconds."""
+        await self.client._look(self.refused.append, self.reached.append)
 
     def process(self) -> psutil.Process | None:
         found = [each for each in psutil.process_iter() if str(self.folder) in " ".join(_words(each))]
@@ -96,8 +102,19 @@ async def gateway(tmp_path: Path, **more: object) -> AsyncIterator[GatewayStage]
             return GatewaySettings(f"http://127.0.0.1:{upstream.port}", **given)  # type: ignore[arg-type]
 
         live, refused = ["a1"], list[Refused]()
-        client = GatewayClient(settings, tmp_path / "gateway", os.environ, lambda: live)
-        stage = GatewayStage(client, upstream, tmp_path / "gateway", live, refused, given)
+        granted: dict[str, list[GrantedHost]] = {}
+        reached = list[Reached]()
+
+        def left(agent: str) -> list[GrantedHost]:
+            """As a daemon counts: what it was told of is used."""
+            used = Counter[str]()
+            for each in reached:
+                used[each.allowance] += each.times
+            wanted = granted.get(agent, [])
+            return [replace(each, uses=each.uses and each.uses - used[each.id]) for each in wanted]
+
+        client = GatewayClient(settings, tmp_path / "gateway", os.environ, lambda: live, left)
+        stage = GatewayStage(client, upstream, tmp_path / "gateway", live, refused, given, reached, granted)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.run, refused.append, stage.reached.append)
             await client.open("a1")

@@ -6,7 +6,7 @@ from monitors.contract.actions import Action, Review
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.review.allowances import NEVER, Allowance, allowed
 from monitors.review.catalogue import NAMES, near
-from supervisor.protocol.events import AgentAdopted, AllowanceGiven, AllowanceRevoked
+from supervisor.protocol.events import AgentAdopted, AllowanceGiven, AllowanceRevoked, HostReached
 
 
 class Allowances:
@@ -51,6 +51,11 @@ class Allowances:
         self._decided.add(review.rule)
         if review.allowance in self._given:
             self._given[review.allowance] = self._given[review.allowance].used()
+
+    def reached(self, event: HostReached) -> None:
+        """Fold in that the gateway connected the agent to a host by one of them."""
+        if event.allowance in self._given:
+            self._given[event.allowance] = self._given[event.allowance].used(event.times)
 
     def holding(self, now: float) -> tuple[Allowance, ...]:
         """Those that are worth something at this moment."""

@@ -79,6 +79,7 @@ from supervisor.protocol.events import (
     Event,
     FrameRejected,
     GroundsShaken,
+    HostReached,
     InputAccepted,
     InterventionChosen,
     IssueSeen,
@@ -239,6 +240,8 @@ class Memory:
                 self._rejected(event)
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
+            case HostReached():
+                self.allowances.reached(event)
             case ChangesSeen():
                 self._surprised(seq, event)
             case GroundsShaken():

@@ -91,12 +91,14 @@ class FaultSeen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReached(Event):
-    """The gateway connected an agent to a host that `sandbox.hosts` names."""
+    """The gateway connected an agent to a host that `sandbox.hosts` names, or that a person opened for it."""
 
     host: str
     """With its port."""
     times: int
     """How often, since the gateway told of it before."""
+    allowance: str = ""
+    """The allowance by which; empty for a host of the configuration."""
     kind: Literal["host_reached"] = "host_reached"
 
 

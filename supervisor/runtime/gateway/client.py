@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
@@ -21,6 +21,7 @@ from supervisor.runtime.gateway.messages import (
     LONGEST_LINE,
     SOCKET,
     GatewaySettings,
+    GrantedHost,
     ModelUse,
     Opened,
     Reached,
@@ -65,6 +66,7 @@ class GatewayClient:
         folder: The folder of its sockets.
         environ: The daemon's environment.
         live: Names the agents that have not ended.
+        granted: Returns the hosts that a person opened for an agent alone.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class GatewayClient:
         folder: Path,
         environ: Mapping[str, str],
         live: Callable[[], Collection[str]],
+        granted: Callable[[str], Sequence[GrantedHost]] = lambda _: (),
     ) -> None:
+        self._granted = granted
         self._settings = settings
         self._folder = folder
         self._environ = environ
@@ -156,7 +160,8 @@ class GatewayClient:
             return
         async with self._asking:
             await self._reach()
-            seen = await self._ask(line("look"))
+            granted = {agent: [asdict(each) for each in self._granted(agent)] for agent in self._opened}
+            seen = await self._ask(line("look", {"granted": granted}))
             self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
             for each in seen["refused"]:
                 refused(Refused(**each))

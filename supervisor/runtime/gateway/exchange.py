@@ -9,7 +9,8 @@ import re
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,7 +22,7 @@ from anyio.abc import ByteStream
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.gateway.credential import Credential
 from supervisor.runtime.gateway.hosts import HostError, Hosts
-from supervisor.runtime.gateway.messages import GatewaySettings, ModelUse, Refused
+from supervisor.runtime.gateway.messages import GatewaySettings, GrantedHost, ModelUse, Refused
 
 MODEL_CALLS = frozenset({("POST", "/v1/messages"), ("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models")})
 """Calls of the model, exactly so: `/v1/messages/../files` is another path for a server that normalises it."""
@@ -68,8 +69,36 @@ class AgentSite:
     most_tokens: int | None = None
     spent: ModelUse = field(default_factory=ModelUse)
     refused: list[Refused] = field(default_factory=list)
-    reached: Counter[str] = field(default_factory=Counter)
-    """Hosts that the agent was connected to, with their ports, and how often since that was told."""
+    reached: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Hosts that the agent was connected to, with ports, by which allowance, and how often since that was told."""
+    granted: list[tuple[GrantedHost, float | None]] = field(default_factory=list)
+    """Hosts that a person opened for this agent alone, and until when."""
+
+    def grant(self, hosts: Iterable[GrantedHost]) -> None:
+        """Take in what is granted now; uses that no daemon was told of yet are taken off."""
+        told = Counter[str]()
+        for (_, allowance), times in self.reached.items():
+            told[allowance] += times
+        now = anyio.current_time()
+        self.granted = [
+            (
+                replace(each, uses=None if each.uses is None else each.uses - told[each.id]),
+                None if each.seconds is None else now + each.seconds,
+            )
+            for each in hosts
+        ]
+
+    def take_grant(self, host: str, port: int) -> GrantedHost | None:
+        """Use up one use of a grant that fits; None if there is none."""
+        now = anyio.current_time()
+        for at, (each, until) in enumerate(self.granted):
+            if (each.uses is None or each.uses > 0) and (until is None or now < until):
+                with suppress(HostError):
+                    Hosts((each.host,)).check(host, port)
+                    left = None if each.uses is None else each.uses - 1
+                    self.granted[at] = (replace(each, uses=left), until)
+                    return each
+        return None
 
     def refuse(self, what: str, why: str) -> None:
         """Note a refusal for the daemon."""
@@ -208,8 +237,16 @@ class Exchange:
             await anyio.aclose_forcefully(stream)
 
     async def _reach(self, host: str, port: int) -> ByteStream:
-        addresses = await self._site.hosts.addresses(host, port)
-        self._site.reached[f"{host.lower().rstrip('.')}:{port}"] += 1
+        site, grant = self._site, None
+        try:
+            site.hosts.check(host, port)
+        except HostError:
+            if (grant := site.take_grant(host, port)) is None:
+                raise
+            site.reached[_told(host, port), grant.id] += 1  # a use counts even if the host is not there
+        addresses = await (Hosts((grant.host,)) if grant else site.hosts).addresses(host, port)
+        if grant is None:
+            site.reached[_told(host, port), ""] += 1
         with anyio.fail_after(CONNECT_SECONDS):
             return await anyio.connect_tcp(addresses[0], port)
 
@@ -349,3 +386,7 @@ async def _pump(source: ByteStream, target: ByteStream) -> None:
         await send_eof()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         return
+
+
+def _told(host: str, port: int) -> str:
+    return f"{host.lower().rstrip('.')}:{port}"

@@ -49,8 +49,9 @@ class Hosts:
         named = host.lower().rstrip(".")
         if not any(each.fits(named, port) for each in self._allowed):
             raise HostError(
-                f"{host}:{port} is not among the hosts that agents may reach. A person can add it to sandbox.hosts of the "
-                "configuration; go on without it, or say what you need it for."
+                f"{host}:{port} is not among the hosts that agents may reach. Go on without it, or say what you need it "
+                f"for. A person can open it for this agent (chaperon allow AGENT {named}:{port} --tool host --for 1h), or "
+                "for all in sandbox.hosts of the configuration."
             )
 
     async def addresses(self, host: str, port: int) -> list[str]:

@@ -74,6 +74,22 @@ class Reached:
     """With its port."""
     times: int
     """How often, since that was told before."""
+    allowance: str = ""
+    """The allowance by which; empty for a host of the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedHost:
+    """A host that a person lets one agent reach beside those of the configuration."""
+
+    id: str
+    """The allowance."""
+    host: str
+    """As `GatewaySettings.hosts` has them."""
+    uses: int | None
+    """How often yet; None for as often as wanted."""
+    seconds: float | None
+    """For how long yet; None for as long as the agent lives."""
 
 
 @dataclass(slots=True)

@@ -26,12 +26,14 @@ from supervisor.runtime.gateway.messages import (
     LONGEST_LINE,
     SOCKET,
     GatewaySettings,
+    GrantedHost,
     Opened,
     Reached,
     line,
     settings_of,
 )
 from supervisor.runtime.shim.credentials import peer_of
+from supervisor.runtime.shim.spawn import refuse_tracers
 
 CONTROL = "control"
 """Name of the socket for daemons."""
@@ -138,6 +140,9 @@ class Gateway:
                 self._close(asked["agent"])
                 return line("done")
             case "look":
+                for agent, granted in asked.get("granted", {}).items():
+                    if agent in self._sites:
+                        self._sites[agent].grant(GrantedHost(**each) for each in granted)
                 return self._look()
             case other:
                 return line("failed", {"why": f"{other!r} is not known here"})
@@ -170,9 +175,9 @@ class Gateway:
         for site in self._sites.values():
             site.refused.clear()
         reached = [
-            asdict(Reached(agent, host, times))
+            asdict(Reached(agent, host, times, allowance))
             for agent, site in self._sites.items()
-            for host, times in site.reached.items()
+            for (host, allowance), times in site.reached.items()
         ]
         for site in self._sites.values():
             site.reached.clear()
@@ -209,6 +214,7 @@ async def listen(folder: Path, name: str) -> anyio.abc.SocketListener:
 
 def main(folder: Path) -> None:
     """Leave the starter, and serve."""
+    refuse_tracers()
     token = sys.stdin.readline().strip()
     if os.fork():
         os._exit(0)

@@ -18,7 +18,9 @@ OF_ETC = (
     # Names of users, hosts and services.
     "passwd", "group", "nsswitch.conf", "hosts", "host.conf", "services", "protocols", "shells", "login.defs",
     # How programs are loaded, and which one a name means.
-    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "alternatives", "java", "python3", "perl", "ruby",
+    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "alternatives",
+    # Settings of languages; those of Java are a folder for each version.
+    "java", "java-*", "dotnet", "maven", "perl", "php", "python3", "R", "ruby",
     # Whom to trust on the network.
     "ssl", "pki", "ca-certificates", "ca-certificates.conf", "crypto-policies",
     # Language, time, terminals, fonts and kinds of files.
@@ -91,7 +93,7 @@ class HostLayout:
             elif path.is_dir():
                 yield Mount("read", str(path))
         yield from read(path for path in PROGRAMS if Path(path).is_dir())
-        yield from read(entry for name in OF_ETC if Path(entry := f"/etc/{name}").exists())
+        yield from read(str(entry) for name in OF_ETC for entry in sorted(Path("/etc").glob(name)) if entry.exists())
 
     def tools(self, further: Iterable[Path]) -> list[Path]:
         """Return folders of programs elsewhere: of the home directory, of PATH, and the further ones; none twice."""

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from supervisor.runtime.shim import marks
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 """From `linux/prctl.h`."""
 
@@ -46,6 +47,15 @@ def prctl(option: int, value: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) failed")
+
+
+def refuse_tracers() -> None:
+    """Have programs of the same user neither trace this process nor read its memory, environment and descriptors.
+
+    What it starts is not concerned: the kernel takes it back with each program that is run (execve(2)). Only who may
+    trace everybody (CAP_SYS_PTRACE), such as root, still can.
+    """
+    prctl(PR_SET_DUMPABLE, 0)
 
 
 class Bounds(NamedTuple):

@@ -15,12 +15,15 @@ from supervisor.cli.words import clean
 @click.argument("agent")
 @click.argument("text", required=False)
 @click.option("--rule", default="", help="Excuse from this rule; reviews name theirs.")
-@click.option("--tool", default="", help="Only for this tool, such as Bash.")
+@click.option("--tool", default="", help="Only for this tool, such as Bash; `host` for a host of a closed sandbox.")
 @click.option("--once", is_flag=True, help="For one call; what is meant where --for is not given.")
 @click.option("--for", "seconds", type=Duration(), help="For a while, such as 10m; with --once for one call within it.")
 @common.json_option
 def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, seconds: float | None, as_json: bool) -> None:
     """Let AGENT do what the reviewer would block: the command, path or address TEXT, exactly, or what --rule blocks.
+
+    With --tool host, TEXT is a host that its sandbox closes, such as example.org:443; the gateway opens it to the agent
+    within two seconds.
 
     What protects chaperon itself is never allowed, and an agent can allow nothing.
     """

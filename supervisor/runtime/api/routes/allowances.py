@@ -6,7 +6,8 @@ from uuid import uuid4
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from monitors.review.allowances import Allowance
+from monitors.contract.errors import UsageError
+from monitors.review.allowances import HOST_TOOL, Allowance
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
@@ -67,6 +68,8 @@ def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
     @api.post("/v1/agents/{agent}/allowances", status_code=201)
     async def allow(agent: str, wanted: ToAllow, by: By) -> Allowed:
         """Let the agent do something that the reviewer would block, once or for a while."""
+        if wanted.tool == HOST_TOOL:
+            _check_host(wanted)
         id_ = f"w-{uuid4().hex[:6]}"
         await daemon.request(
             events.AllowanceGiven(
@@ -91,6 +94,27 @@ def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
     async def revoke(agent: str, id_: str, by: By) -> Summary:
         """Take an allowance back."""
         return await daemon.request(events.AllowanceRevoked(**daemon.stamp(agent), id=id_, by=by))
+
+
+def _check_host(wanted: ToAllow) -> None:
+    """Refuse what is no host.
+
+    Raises:
+        UsageError: It is none.
+    """
+    from supervisor.runtime.gateway.hosts import parsed  # few allowances are for hosts
+
+    try:
+        parsed(wanted.text.strip())
+    except ValueError as error:
+        raise UsageError(
+            f"{error}. The allowance was not given.",
+            way_out="Name the host alone, such as example.org or example.org:8080; without a port, 443 is meant.",
+        ) from None
+    if wanted.rule:
+        raise UsageError(
+            "An allowance for a host excuses from no rule. It was not given.", way_out="Leave the rule out."
+        )
 
 
 def _allowed(agent: str, one: Allowance, now: float) -> Allowed:

@@ -200,3 +200,16 @@ def test_whatever_a_call_is_about_can_be_named(given_: dict[str, str]) -> None:
         not allowance.covers(Action("Tool", {"command": "rm -rf /", **given_}), verdict(Decision.BLOCK), 0.0)
         or "command" in given_
     )
+
+
+def test_a_host_that_is_allowed_is_used_up_by_what_the_gateway_tells_and_lets_no_call_pass() -> None:
+    play = running()
+    play.feed(given(play, tool="host", text="git push", uses=2))
+    assert decided(play.call("git push")) == "deny"
+    play.feed(events.HostReached(**play.stamp(), host="git push", times=1, allowance="w-1"))
+    assert play.session is not None
+    assert [one.uses for one in play.session.allowances(play.now)] == [1]
+    play.feed(events.HostReached(**play.stamp(), host="git push", times=1))
+    assert [one.uses for one in play.session.allowances(play.now)] == [1], "by the configuration"
+    play.feed(events.HostReached(**play.stamp(), host="git push", times=1, allowance="w-1"))
+    assert play.session.allowances(play.now) == ()

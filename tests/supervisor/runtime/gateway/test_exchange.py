@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, Reached
+from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, GrantedHost, Reached
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, GatewayStage, gateway
 
@@ -110,7 +110,7 @@ async def test_other_hosts_count_at_once_for_an_agent_that_runs(tmp_path: Path) 
         port = stage.upstream.port
         tunnel = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
         plain = f"GET http://127.0.0.1:{port}/a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
-        assert b"A person can add it to sandbox.hosts" in await stage.raw(tunnel)
+        assert b"or for all in sandbox.hosts" in await stage.raw(tunnel)
         stage.settings["hosts"] = (f"127.0.0.1:{port}",)
         stage.client.renew(stage.client._settings)
         await until(lambda: not stage.client._renewed)
@@ -119,6 +119,31 @@ async def test_other_hosts_count_at_once_for_an_agent_that_runs(tmp_path: Path) 
         stage.client.renew(stage.client._settings)
         await until(lambda: not stage.client._renewed)
         assert b"is not among the hosts" in await stage.raw(plain)
+
+
+async def test_a_host_that_a_person_opened_for_one_agent_is_reached_so_often_and_by_no_other_agent(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path) as stage:
+        port = stage.upstream.port
+        plain = f"GET http://127.0.0.1:{port}/a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
+        refused = await stage.raw(plain)
+        assert f"chaperon allow AGENT 127.0.0.1:{port} --tool host".encode() in refused
+        stage.live.append("a2")
+        await stage.client.open("a2")
+        stage.granted["a1"] = [GrantedHost("w-1", f"127.0.0.1:{port}", 2, None)]
+        await stage.looked()
+        assert ANSWER in await stage.raw(plain)
+        assert b"is not among" in await stage.raw(plain, "a2")
+        await stage.looked()  # which grants two, since it has not heard of the use
+        assert ANSWER in await stage.raw(plain)
+        await stage.looked()
+        assert b"is not among" in await stage.raw(plain)
+        used = [each for each in stage.reached if each.allowance == "w-1"]
+        assert sum(each.times for each in used) == 2
+        stage.granted["a1"] = [GrantedHost("w-2", f"127.0.0.1:{port}", None, 0.0)]
+        await stage.looked()
+        assert b"is not among" in await stage.raw(plain), "its time is over"
 
 
 @pytest.mark.parametrize(
