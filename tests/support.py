@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import subprocess
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -133,3 +134,13 @@ def on_any_machine(policy: Mapping[str, Any] | None = None) -> dict[str, Any]:
     bounds = {"max_load_per_core": 0, "min_free_memory_mb": 0, "min_free_disk_mb": 0}
     given = dict(policy or {})
     return {**given, "tasks": {**bounds, **given.get("tasks", {})}}
+
+
+AS_OTHERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+"""What a program is started with to have no more rights over processes of its user than an ordinary user's has."""
+
+
+def can_be_read(pid: int) -> bool:
+    """Whether a program of the same user, which may not trace everybody, reads the environment of a process."""
+    done = subprocess.run([*AS_OTHERS, "cat", f"/proc/{pid}/environ"], capture_output=True, check=False, timeout=20)
+    return done.returncode == 0

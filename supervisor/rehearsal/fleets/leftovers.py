@@ -34,10 +34,18 @@ def left_in(base: Path) -> list[psutil.Process]:
     found, own = [], str(base)
     for process in psutil.process_iter(["cmdline"]):
         with contextlib.suppress(psutil.Error, OSError):
-            below = Path(process.cwd()).is_relative_to(base)
+            below = _folder_of(process).is_relative_to(base)
             if process.pid != os.getpid() and (below or any(own in word for word in process.info["cmdline"] or ())):
                 found.append(process)
     return found
+
+
+def _folder_of(process: psutil.Process) -> Path:
+    """Return the folder in which a process works; the root for one that does not tell, as the daemon and its shims."""
+    try:
+        return Path(process.cwd())
+    except psutil.AccessDenied:
+        return Path("/")
 
 
 def end_all_in(base: Path) -> int:

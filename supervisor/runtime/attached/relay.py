@@ -49,7 +49,7 @@ from supervisor.runtime.attached.relay_settings import (
     RelaySettings,
     words,
 )
-from supervisor.runtime.shim import process_tree, socket_owner
+from supervisor.runtime.shim import process_tree, socket_owner, spawn
 
 MOST_CONNECTIONS = 512
 """Connections at once, each a thread. A CLI keeps one, and one more for each call that it makes at the same time."""
@@ -370,6 +370,8 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
         ready: Called once it listens, in the place of going on in a process of its own; for tests.
     """
     folder = Path(arguments[0])
+    if ready is None:  # tests go on in this process
+        spawn.refuse_tracers()
     lock = os.open(folder / relay_settings.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     inherited = int(arguments[1]) if len(arguments) > 1 else None
     for look in count():

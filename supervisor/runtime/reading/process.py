@@ -46,6 +46,7 @@ from supervisor.runtime.reading.jobs import (
 from supervisor.runtime.reading.journal_lines import JournalLines, files_of
 from supervisor.runtime.reading.progress import Follower
 from supervisor.runtime.reading.reviews import reviewing
+from supervisor.runtime.shim.spawn import refuse_tracers
 
 NICE = 5
 """Niceness by which the daemon's loop precedes this process if there is not enough processor time for both."""
@@ -203,6 +204,7 @@ def main() -> None:
     """Serve what comes on standard input, which is the daemon's channel; nothing is printed but the log."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's goes to all; the daemon says when it is over
     os.nice(NICE)
+    refuse_tracers()  # it has the keys of records
     gc.freeze()
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as channel:
         first = receive(channel)

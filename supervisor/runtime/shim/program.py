@@ -119,6 +119,7 @@ def main(directory: str, given: int) -> int:
     for name in IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     spawn.prctl(spawn.PR_SET_CHILD_SUBREAPER, 1)
+    spawn.refuse_tracers()
     return serve(spec, take_starter(), umask)
 
 

@@ -50,7 +50,9 @@ async def _serve() -> None:
     from supervisor.runtime.service import Setup, run_daemon
     from supervisor.runtime.services.heartbeat import beat, listening_socket
     from supervisor.runtime.services.systemd import Notifier
+    from supervisor.runtime.shim.spawn import refuse_tracers
 
+    refuse_tracers()
     loaded = common.configuration()
     start_log(loaded.config.audit.log_level)
     for flaw in await anyio.to_thread.run_sync(what_will_not_work, loaded, os.environ):

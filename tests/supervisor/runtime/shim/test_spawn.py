@@ -2,11 +2,19 @@
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from supervisor.runtime.shim import process_tree, spawn
+from tests.sources import ROOT
+from tests.support import AS_OTHERS, can_be_read
 
 
 def descriptors() -> list[str]:
@@ -80,3 +88,27 @@ def test_what_cannot_be_started_leaves_no_descriptor_and_no_child() -> None:
 def test_a_property_that_the_kernel_does_not_know_is_an_error() -> None:
     with pytest.raises(OSError, match="prctl"):
         spawn.prctl(-1, 0)
+
+
+@contextmanager
+def program(code: str) -> Iterator[int]:
+    """A Python program, with no right to trace everybody, that has said that it is ready."""
+    command = [*AS_OTHERS, sys.executable, "-S", "-c", f"{code}\nprint('ready', flush=True)\ninput()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process.pid
+        process.communicate("\n")
+
+
+@pytest.mark.skipif(bool(AS_OTHERS) and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
+def test_a_process_that_refuses_tracers_is_read_by_no_program_of_its_user_and_what_it_starts_is() -> None:
+    refuses = f"import sys; sys.path.append({str(ROOT)!r})\n"
+    refuses += "from supervisor.runtime.shim.spawn import refuse_tracers; refuse_tracers()\n"
+    starts = "import atexit, subprocess; started = subprocess.Popen(['sleep', '100']); atexit.register(started.kill)"
+    with program("") as pid:
+        assert can_be_read(pid), "the look itself works"
+    with program(refuses + starts) as pid:
+        assert not can_be_read(pid)
+        (child,) = psutil.Process(pid).children()
+        assert can_be_read(child.pid)
