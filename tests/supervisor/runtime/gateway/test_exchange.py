@@ -113,11 +113,11 @@ async def test_other_hosts_count_at_once_for_an_agent_that_runs(tmp_path: Path) 
         assert b"or for all in sandbox.hosts" in await stage.raw(tunnel)
         stage.settings["hosts"] = (f"127.0.0.1:{port}",)
         stage.client.renew(stage.client._settings)
-        await until(lambda: not stage.client._renewed)
+        await stage.looked()
         assert ANSWER in await stage.raw(plain)
         stage.settings["hosts"] = ()
         stage.client.renew(stage.client._settings)
-        await until(lambda: not stage.client._renewed)
+        await stage.looked()
         assert b"is not among the hosts" in await stage.raw(plain)
 
 
