@@ -13,6 +13,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
 from supervisor.runtime.service import run_daemon
 from tests.stages.attached import SECONDS, at_work, attached
+from tests.stages.daemon import until
 from tests.stages.live import Live, bash, setup
 from tests.support import real_claude_path
 
@@ -217,3 +218,17 @@ async def test_a_cli_that_chaperon_stands_in_for_is_watched_and_all_else_is_its_
     assert (stage.repo / "one.txt").exists()
     assert outside.exists()
     assert agent.reviews == {"allow": 1, "block": 1}
+
+
+async def test_a_forked_session_is_an_agent_that_has_used_only_what_it_used_itself(tmp_path: Path) -> None:
+    steps = bash("touch one.txt"), Say("first"), bash("touch two.txt"), Say("second")
+    async with attached(tmp_path, *steps) as stage, run_daemon(setup(tmp_path, stage.model.url)) as daemon:
+        first = json.loads(await stage.run_claude("--output-format", "json"))["session_id"]
+        forked = json.loads(await stage.run_claude("--output-format", "json", "--resume", first, "--fork-session"))[
+            "session_id"
+        ]
+        await until(lambda: all(daemon.board.summary(agent).state.ended for agent in ("a1", "a2")))
+        one, two = (daemon.board.summary(agent) for agent in ("a1", "a2"))
+    assert (one.session_id, two.session_id) == (first, forked)
+    assert first != forked
+    assert two.cost_usd == one.cost_usd > 0

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -151,10 +152,14 @@ class Attaching:
 
     def _link(self, agent: str, process: CliProcess, offset: int, mark: int) -> HookLink:
         directory = self._directory(agent)
-        link = HookLink(agent, process, directory, offset, lambda: self._parts.board.session(agent), mark)
+        session, wall = partial(self._parts.board.session, agent), self._wall
+        link = HookLink(agent, process, directory, offset, session, mark, wall)
         self._links[process] = link
         self._tasks.start_soon(self._watch, link, name=f"process of {agent}")
         return link
+
+    def _wall(self) -> float:
+        return self._parts.stamp("")["at"]
 
     async def _watch(self, link: HookLink) -> None:
         await link.watch()

@@ -7,6 +7,7 @@ the next hook whose answer can carry them.
 
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from supervisor.protocol.identity import Identity
 from supervisor.runtime.attached import translation
 from supervisor.runtime.attached.call_ids import CallIds
 from supervisor.runtime.attached.cli_process import CliProcess, tell_terminal
-from supervisor.runtime.attached.transcript import Transcript
+from supervisor.runtime.attached.transcript import Transcript, timestamp
 from supervisor.runtime.processes.shim_client import (
     Accepted,
     CliOutput,
@@ -63,10 +64,18 @@ class HookLink:
         offset: Position in its lines at which it goes on.
         session: Returns its session.
         mark: The mark of its processes; 0 if they have none.
+        wall: Returns Unix time in seconds.
     """
 
     def __init__(
-        self, agent: str, process: CliProcess, directory: Path, offset: int, session: Callable[[], Session], mark: int
+        self,
+        agent: str,
+        process: CliProcess,
+        directory: Path,
+        offset: int,
+        session: Callable[[], Session],
+        mark: int,
+        wall: Callable[[], float],
     ) -> None:
         self.agent = agent
         self.process = process
@@ -77,6 +86,7 @@ class HookLink:
         self._offset = offset
         self._session = session
         self._mark = mark
+        self._wall = wall
         self._heard: deque[ShimEvent] = deque()
         self._due: deque[Callable[[], Awaitable[None]]] = deque()
         self._news = anyio.Event()
@@ -181,10 +191,10 @@ class HookLink:
         if not isinstance(path, str) or not path:
             return []
         if self._transcript is None or self._transcript.path != path:
-            self._transcript = Transcript(path, await anyio.to_thread.run_sync(self._position, path))
+            self._transcript = await anyio.to_thread.run_sync(self._followed, path)
         transcript = self._transcript
         lines = await anyio.to_thread.run_sync(transcript.read)
-        await anyio.to_thread.run_sync(self._keep_position, path, transcript.offset or 0)
+        await anyio.to_thread.run_sync(self._keep_position, transcript)
         frames = [frame for frame in map(translation.spoken, lines) if frame is not None]
         for line in lines:
             self._version = str(line.get("version") or self._version)
@@ -192,19 +202,22 @@ class HookLink:
             self._model = str(frame["message"].get("model") or self._model)
         return frames
 
-    def _position(self, path: str) -> int | None:
-        try:
+    def _followed(self, path: str) -> Transcript:
+        """Return a session file, from the position that is kept of it; of a new one, from now on."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
             kept = orjson.loads((self.directory / "transcript.json").read_bytes())
-            return int(kept["offset"]) if kept["path"] == path else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            if kept["path"] == path:
+                tail = bytes.fromhex(kept.get("tail", ""))
+                return Transcript(path, int(kept["offset"]), str(kept.get("since", "")), tail)
+        return Transcript(path, since=timestamp(self._wall()))
 
-    def _keep_position(self, path: str, offset: int) -> None:
+    def _keep_position(self, transcript: Transcript) -> None:
         """Note how far the session file was read. Without that a restart passes over what came meanwhile."""
+        kept = {"path": transcript.path, "offset": transcript.offset or 0, "since": transcript.since}
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             new = self.directory / "transcript.json.new"
-            new.write_bytes(orjson.dumps({"path": path, "offset": offset}))
+            new.write_bytes(orjson.dumps({**kept, "tail": transcript.tail.hex()}))
             new.replace(self.directory / "transcript.json")
         except OSError:
             return
