@@ -26,7 +26,8 @@ class Place:
         self.home, self.workspace = base / "home", base / "home/workspace"
         (self.workspace / ".claude").mkdir(parents=True)
         hooks = {event: [{"hooks": [self._hook(event, answers.get(event, {}))]}] for event in ("PreToolUse", "Stop")}
-        (self.workspace / ".claude/settings.local.json").write_text(json.dumps({"hooks": hooks}))
+        self.settings = self.workspace / ".claude/settings.local.json"
+        self.settings.write_text(json.dumps({"hooks": hooks}))
         trusted = {"projects": {str(self.workspace): {"hasTrustDialogAccepted": True}}}
         (self.home / ".claude.json").write_text(json.dumps(trusted))
 
@@ -87,3 +88,36 @@ async def test_a_hooks_shell_is_a_child_of_the_cli_and_is_given_the_session_file
     assert {"session_id", "transcript_path", "cwd", "tool_name", "tool_input", "tool_use_id"} <= given.keys()
     said = orjson.loads((place.home / "Stop.txt").read_bytes())
     assert said["last_assistant_message"] == "done"
+
+
+UNHEARD: dict[str, Any] = {"type": "http", "url": "http://127.0.0.1:9/", "timeout": 5}
+"""A hook by HTTP to a port at which no program listens: 9, `discard`, which only root may take."""
+
+
+@pytest.mark.parametrize(
+    ("hook", "runs"),
+    [
+        ({**UNHEARD, "onFailure": "block"}, False),
+        (UNHEARD, True),
+        ({"type": "command", "command": "exit 1", "onFailure": "block"}, False),
+        ({"type": "command", "command": "exit 1"}, True),
+        ({"type": "command", "command": "exit 2"}, False),
+    ],
+    ids=["http, block", "http", "command, block", "command", "exit code 2"],
+)
+async def test_a_hook_that_fails_blocks_its_call_as_its_kind_and_its_settings_say(
+    tmp_path: Path, hook: dict[str, Any], runs: bool
+) -> None:
+    place = Place(tmp_path)
+    place.settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    await place.play()
+    assert place.made == ({"asked.txt"} if runs else set())
+
+
+@pytest.mark.parametrize("spoilt", ["// a comment\n", ","], ids=["a comment", "a comma at the end"])
+async def test_of_settings_with_a_comment_or_a_comma_at_the_end_nothing_is_taken(tmp_path: Path, spoilt: str) -> None:
+    place = Place(tmp_path, PreToolUse=pre(permissionDecision="deny", permissionDecisionReason="no"))
+    text = place.settings.read_text()
+    place.settings.write_text(spoilt + text if spoilt.startswith("//") else f"{text[:-1]}{spoilt}}}")
+    await place.play()
+    assert place.made == {"asked.txt"}

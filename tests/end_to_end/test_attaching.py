@@ -231,4 +231,5 @@ async def test_a_forked_session_is_an_agent_that_has_used_only_what_it_used_itse
         one, two = (daemon.board.summary(agent) for agent in ("a1", "a2"))
     assert (one.session_id, two.session_id) == (first, forked)
     assert first != forked
-    assert two.cost_usd == one.cost_usd > 0
+    assert one.cost_usd
+    assert two.cost_usd == one.cost_usd
