@@ -148,7 +148,7 @@ def _contributing(facts: StopFacts) -> list[str]:
         found.append(f"{failed} of the last {len(facts.history)} actions failed.")
     refused = sum(step.decision == "block" for step in facts.history)
     if refused:
-        found.append(f"{refused} of the last {len(facts.history)} actions were refused by the gate.")
+        found.append(f"{refused} of the last {len(facts.history)} actions were blocked.")
     if not facts.task.expected_paths:
         found.append("The task did not say which paths it is about.")
     if not facts.task.goals:

@@ -77,6 +77,7 @@ WITHOUT = {
     "supervisor/runtime/journal/errors.py": "exceptions; tests/supervisor/runtime/journal/test_journal.py meets each",
     "host/disk_errors.py": "sets; tests/supervisor/runtime/journal/test_journal.py and tests/supervisor/cli/test_main.py meet them",
     # Commands that are a process with signals, a terminal, or the real CLI.
+    "supervisor/cli/commands/policy/replaying.py": "tests/supervisor/cli/commands/policy/test_replay.py, by the command",
     "supervisor/cli/commands/work/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/commands/service/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
     "supervisor/cli/commands/policy/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
@@ -137,16 +138,16 @@ WITHOUT = {
     "supervisor/top/screens.py": "tests/supervisor/top/test_app.py: driven in a terminal of 80 by 24",
     "supervisor/panel/command.py": "tests/supervisor/panel/test_app.py starts it as a process",
     "supervisor/panel/feed.py": "tests/supervisor/panel/test_live.py: across restarts of the daemon",
-    "supervisor/panel/link.py": "tests/supervisor/panel/test_app.py: with a daemon and without",
     "supervisor/panel/reading.py": "tests/supervisor/panel/test_app.py reads pages made of it",
     "supervisor/panel/serving.py": "tests/supervisor/panel/test_door.py: an agent's process is turned away",
     "supervisor/panel/pages/agent.py": "tests/supervisor/panel/test_app.py, and tests/end_to_end/test_panel.py in a browser",
-    "supervisor/panel/pages/board.py": "tests/supervisor/panel/test_app.py, and tests/end_to_end/test_panel.py in a browser",
+    "supervisor/panel/pages/board.py": "tests/supervisor/panel/test_app.py and test_live.py, and tests/end_to_end/test_panel.py in a browser",
     "supervisor/panel/pages/checkpoints.py": "tests/end_to_end/test_panel.py: kept, gone back to, undone",
     "supervisor/panel/pages/diff.py": "tests/end_to_end/test_panel.py",
     "supervisor/panel/pages/incidents.py": "tests/end_to_end/test_panel.py: every way to go on is a button",
     "supervisor/panel/pages/policy.py": "tests/supervisor/panel/test_app.py: a command explained, an allowance revoked",
     "supervisor/cli/commands/policy/replay_page.py": "tests/supervisor/cli/commands/policy/test_replay_against.py writes one",
+    "supervisor/panel/link.py": "tests/supervisor/panel/test_app.py: with a daemon and without",
     "supervisor/panel/pages/trials.py": "tests/supervisor/panel/test_trials.py asks for each page",
     "supervisor/runtime/api/routes/work.py": "tests/supervisor/runtime/test_long_work.py asks it of a daemon",
     "supervisor/panel/pages/projects.py": "tests/supervisor/panel/test_acting.py keeps a project, and a browser shows each page",
@@ -156,7 +157,6 @@ WITHOUT = {
     "supervisor/panel/pages/layout.py": "tests/end_to_end/test_panel.py in a browser",
     "supervisor/panel/pages/parts.py": "tests/supervisor/panel/test_app.py: nothing that an agent writes is markup",
     "supervisor/panel/pages/sign_in.py": "tests/supervisor/panel/test_door.py",
-    "supervisor/panel/pages/timeline.py": "tests/supervisor/panel/test_app.py",
 }  # fmt: skip
 """Source files without a test file of their own, each with where it is tested instead."""
 

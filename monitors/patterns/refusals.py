@@ -46,7 +46,7 @@ class RefusedCalls:
         if self._total == self._budget.in_session:
             return (
                 self._issue(
-                    "session", self._began, f"The gate blocked {self._total} calls of this session.", Severity.HIGH
+                    "session", self._began, f"{self._total} calls of this session were blocked.", Severity.HIGH
                 ),
             )
         if len(self._row) >= self._budget.in_a_row and not self._open:
@@ -55,7 +55,7 @@ class RefusedCalls:
                 self._issue(
                     "row",
                     self._row[0],
-                    f"The gate blocked {len(self._row)} calls in a row, the last by `{self._rule}`.",
+                    f"{len(self._row)} calls in a row were blocked, the last by `{self._rule}`.",
                     Severity.MEDIUM,
                 ),
             )

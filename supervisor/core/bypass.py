@@ -47,11 +47,11 @@ class Bypass:
         """Describe the bypass, for a person."""
         match self.how:
             case "blocked_call_ran":
-                return f"The {self.tool} call {self.tool_use_id} was blocked and ran all the same: `{self.reviewed}`. The gate's answer was forged, or the CLI did not keep to it."
+                return f"The {self.tool} call {self.tool_use_id} was blocked and ran all the same: `{self.reviewed}`. The answer to the CLI was forged, or the CLI did not keep to it."
             case "ran_otherwise":
-                return f"The {self.tool} call {self.tool_use_id} was reviewed as `{self.reviewed}` and ran as `{self.ran}`: a hook of settings changed it after its review, or the gate's answer was forged."
+                return f"The {self.tool} call {self.tool_use_id} was reviewed as `{self.reviewed}` and ran as `{self.ran}`: a hook of settings changed it after its review, or the answer to the CLI was forged."
             case "unreviewed_call":
-                return f"The {self.tool} call {self.tool_use_id} ran before the gate had answered, or without the gate being asked."
+                return f"The {self.tool} call {self.tool_use_id} ran before its review was over, or without a review."
             case "written_elsewhere":
                 return f"The {self.tool} call {self.tool_use_id} was reviewed as writing {self.reviewed}, and that file is as it was: a link was turned between the review and the act, and something else was written."
             case "settings_swapped":

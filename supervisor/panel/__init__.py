@@ -15,6 +15,7 @@ grouping     agents as a board has them
 link         requests to the daemon, in threads
 live         streams of server-sent events that keep pages current
 peers        whose process a loopback connection comes from
+present      what the board shows, asked for in parts
 reading      questions to the daemon that several pages ask
 serving      the port, and the look at each connection
 sessions     one-time links, and who signed in

@@ -21,10 +21,10 @@ from supervisor.panel.acting import action_routes, trial_routes
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.door import Address, Door
 from supervisor.panel.feed import Feed
-from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.panel.link import UNREACHABLE, UNREADABLE, PanelLink, UnreadableError
 from supervisor.panel.live import Live
 from supervisor.panel.pages.agent import agent_page
-from supervisor.panel.pages.board import board_page
+from supervisor.panel.pages.board import Cards, board_page
 from supervisor.panel.pages.checkpoints import checkpoint_page, checkpoints_page
 from supervisor.panel.pages.diff import diff_page
 from supervisor.panel.pages.discoveries import discoveries_page
@@ -39,6 +39,7 @@ from supervisor.panel.pages.task import task_page
 from supervisor.panel.pages.tasks import tasks_page
 from supervisor.panel.pages.trials import trial_page, trial_part, trials_page
 from supervisor.panel.pages.use import use_charts, use_page
+from supervisor.panel.present import Present
 from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
 from supervisor.panel.task_groups import listed
 from supervisor.panel.trials import Trials
@@ -71,10 +72,11 @@ class Panel:
     ) -> None:
         self._link, self._feed, self._trials, self._sessions = link, feed, trials, sessions
         self._place, self._read_only = place, read_only
+        self._present, self._cards = Present(link, feed), Cards()
 
     def app(self) -> Door:
         """Return the application."""
-        live = Live(self._link, self._feed)
+        live = Live(self._link, self._feed, self._present, self._cards)
         routes = [
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/sign-in", self._sign_in, methods=["POST"]),
@@ -113,11 +115,14 @@ class Panel:
                 return HTMLResponse(rendered(await make(request, frame)))
             except ChaperonError as error:
                 return _failed(frame, error)
+            except UNREADABLE as error:
+                return _failed(frame, UnreadableError(error))
 
         return answer
 
     async def _board(self, request: Request, frame: PageFrame) -> h.Element:
-        return board_page(frame, *await reading.board_data(self._link), request.query_params.get("label", ""))
+        data = await self._present.read(fresh=True)
+        return board_page(frame, data, request.query_params.get("label", ""), self._cards.whole)
 
     async def _agent(self, request: Request, frame: PageFrame) -> h.Element:
         name = request.path_params["agent"]

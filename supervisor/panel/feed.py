@@ -43,6 +43,10 @@ class Feed:
         """The number of the last event that was about an agent, since the panel runs; 0 if there was none."""
         return self._changed.get(agent, 0)
 
+    def changed_after(self, n: int) -> set[str]:
+        """The agents that events behind a number were about; the name is empty for events about none."""
+        return {agent for agent, last in list(self._changed.items()) if last > n}
+
     async def newer(self, version: int) -> None:
         """Wait until something is newer than a version."""
         while self.version <= version:

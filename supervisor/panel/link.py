@@ -7,6 +7,7 @@ import anyio
 import anyio.to_thread
 
 from monitors.contract import anyjson
+from monitors.contract.errors import ChaperonError
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, StrangerError, Wait
 
 T = TypeVar("T")
@@ -19,6 +20,23 @@ UNREACHABLE = (NoDaemonError, DaemonGoneError, StrangerError)
 
 Record = dict[str, Any]
 """An event of the journal."""
+
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+"""Errors in making a page of an answer that is other than this version knows it."""
+
+
+class UnreadableError(ChaperonError):
+    """The daemon's answer is other than this panel knows it.
+
+    Args:
+        error: What was raised in showing it.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"The daemon's answer cannot be shown here ({type(error).__name__}: {str(error)[:200]}); nothing was changed.",
+            way_out="If chaperon was updated while this panel ran, end the panel and start it anew.",
+        )
 
 
 class PanelLink:

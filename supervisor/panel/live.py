@@ -16,19 +16,21 @@ from monitors.contract.errors import ChaperonError
 from supervisor.cli.commands.agents.view import View
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.feed import Feed
-from supervisor.panel.link import UNREACHABLE, PanelLink
+from supervisor.panel.link import UNREACHABLE, UNREADABLE, PanelLink, UnreadableError
 from supervisor.panel.pages.agent import agent_head
-from supervisor.panel.pages.board import board
+from supervisor.panel.pages.board import Cards, SentCards, board
 from supervisor.panel.pages.parts import rendered
 from supervisor.panel.pages.task import task_body
 from supervisor.panel.pages.tasks import tasks_list
 from supervisor.panel.pages.timeline import timeline_rows
-from supervisor.panel.reading import agent_data, board_data, task_data, tasks_data
+from supervisor.panel.present import Present
+from supervisor.panel.reading import agent_data, task_data, tasks_data
 from supervisor.panel.task_groups import listed
 from supervisor.runtime.clock import Clock
 
-PAUSE_SECONDS = 0.1
-"""Between two updates of a page: faster, no person reads."""
+PAUSE_SECONDS = 0.03
+"""Between two updates of a page, which is to show what happened within 100 ms: the second of two events that come
+together waits for it."""
 
 SHARE = 5
 """An update that took some time is followed by a pause of so many times that: the daemon has the rest of its time."""
@@ -50,26 +52,27 @@ class Live:
     Args:
         link: The daemon.
         feed: The journal's progress.
+        present: What the board shows.
+        cards: Makes the cards of agents.
     """
 
-    def __init__(self, link: PanelLink, feed: Feed) -> None:
+    def __init__(self, link: PanelLink, feed: Feed, present: Present, cards: Cards) -> None:
         self._link, self._feed, self._clock = link, feed, Clock()
-        self._boards: tuple[int, dict[str, str]] = (-1, {})
+        self._present_, self._cards = present, cards
 
     def board(self, request: Request) -> StreamingResponse:
-        """The stream of the board, or of the agents with a label."""
-        label = request.query_params.get("label", "")
+        """The stream of the board, or of the agents with a label. A card that the browser has is not sent again."""
+        label, sent, shown = request.query_params.get("label", ""), SentCards(self._cards), ""
 
-        async def render() -> str:
-            at = self._feed.version
-            if self._boards[0] != at:  # one rendering for all browsers that ask for the same
-                self._boards = (at, {})
-            made = self._boards[1]
-            if label not in made:
-                made[label] = rendered(board(*await board_data(self._link), label))
-            return made[label]
+        async def update() -> list[str]:
+            nonlocal shown
+            data = await self._present_.read(fresh=not shown)
+            self._cards.keep(data.agents)
+            before, shown = shown, rendered(board(data, label, sent.card))
+            sent.sent()
+            return [] if before == shown else [message("fragment", self._feed.last, id="board", html=shown)]
 
-        return self._stream(self._present("board", render))
+        return self._stream(update)
 
     def tasks(self, request: Request) -> StreamingResponse:
         """The stream of the list of stored tasks."""
@@ -102,7 +105,7 @@ class Live:
             if head != shown:
                 shown = head
                 made.append(message("fragment", seen, id="agent", html=head))
-            if self._feed.last - seen > FURTHEST:
+            if self._feed.last - seen > FURTHEST or await self._is_of_another_journal(seen):
                 return [message("reload", None)]
             records = await self._link.records("/v1/events", after=seen, agent=name)
             if records:
@@ -113,6 +116,12 @@ class Live:
             return made
 
         return self._stream(update, lambda: self._feed.changed(name))
+
+    async def _is_of_another_journal(self, seen: int) -> bool:
+        """Whether a number is further than the journal is: it was begun anew, and the page is of the one before."""
+        if seen <= self._feed.last:
+            return False
+        return seen > int((await self._link.get("/v1/health"))["last_event"])
 
     def _present(self, id_: str, render: Callable[[], Awaitable[str]]) -> Update:
         """Return the update of a part of a page that shows the present: all of it, if it is other than before."""
@@ -153,6 +162,8 @@ class Live:
                     at = None  # the feed will say so
                 except ChaperonError as error:
                     yield message("gone", None, what=str(error))
+                except UNREADABLE as error:
+                    yield message("gone", None, what=str(UnreadableError(error)))
             await anyio.sleep(max(PAUSE_SECONDS, SHARE * (self._clock.mono() - before)))
             while self._feed.version <= version:
                 with anyio.move_on_after(HEARTBEAT_SECONDS):

@@ -19,16 +19,6 @@ def agent_path(name: str) -> str:
     return f"/v1/agents/{path_part(name, 'The board')}"
 
 
-async def board_data(link: PanelLink) -> tuple[list[Data], list[Data], Data, Data]:
-    """Return all agents, what waits for a person, the costs, and the orders that stand."""
-    return (
-        await link.get("/v1/agents", recent="true"),
-        await link.get("/v1/approvals"),
-        await link.get("/v1/costs"),
-        await link.get("/v1/orders"),
-    )
-
-
 async def tasks_data(link: PanelLink) -> tuple[list[Data], list[Data]]:
     """Return all stored tasks, and the merges of agents' branches."""
     return await link.get("/v1/tasks"), await link.get("/v1/merges")

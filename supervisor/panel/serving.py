@@ -53,7 +53,11 @@ def listen(port: int) -> socket.socket:
 
 async def shims(link: PanelLink) -> list[int]:
     """Return the process ids of the shims of live agents; raises like `PanelLink.get`."""
-    return [one["shim_pid"] for one in await link.get("/v1/agents") if one["ended_at"] is None and one["shim_pid"]]
+    return [
+        one["shim_pid"]
+        for one in await link.get("/v1/agents", recent="true")
+        if one["ended_at"] is None and one["shim_pid"]
+    ]
 
 
 async def serve(app: ASGIApp, listening: socket.socket, link: PanelLink, told: Callable[[str], object]) -> None:

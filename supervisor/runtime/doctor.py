@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -372,7 +372,13 @@ CHECKS: Mapping[str, Check] = {
 
 def examine(around: DoctorContext, checks: Mapping[str, Check] = CHECKS) -> list[DoctorFinding]:
     """Run all checks; one that fails is a finding, and the others go on."""
-    return [_found(name, check, around) for name, check in checks.items()]
+    return list(examined(around, checks))
+
+
+def examined(around: DoctorContext, checks: Mapping[str, Check] = CHECKS) -> Iterator[DoctorFinding]:
+    """Run all checks like `examine`, and yield each finding once it is made."""
+    for name, check in checks.items():
+        yield _found(name, check, around)
 
 
 def _found(name: str, check: Check, around: DoctorContext) -> DoctorFinding:

@@ -276,7 +276,7 @@ async def _begin(
     for agent, error in daemon.board.failed.items():
         log.error("the session of %s failed", agent, exc_info=error)
     for agent, summary in daemon.board.unmade.items():
-        what = f"Nobody watches over agent {agent}: {summary.why}. Its calls wait at the gate; the other agents go on."
+        what = f"Nobody watches over agent {agent}: {summary.why}. None of its calls runs meanwhile; the other agents go on."
         daemon.fault(
             agent,
             "session_not_made",

@@ -10,11 +10,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from supervisor.cli.progress import shown
 from tests.bench import (
     bench_added,
     bench_answers,
     bench_checkpoint_live,
     bench_checkpoints,
+    bench_commands,
     bench_core,
     bench_fleet,
     bench_hooks,
@@ -57,6 +59,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "checkpoints": bench_checkpoints.main,
     "checkpoints_large": bench_checkpoints.large,
     "hooks_killed": bench_hooks.killed,
+    "commands": bench_commands.main,
     "panel": bench_panel.main,
 }
 """By name, the quick ones first."""
@@ -73,15 +76,18 @@ def main() -> int:
         "--keep", action="store_true", help="let the documents show these figures; `make docs` draws them"
     )
     asked = parser.parse_args()
-    for name in asked.only or [name for name in BENCHES if name not in BY_NAME_ONLY]:
-        before = os.getloadavg()[0]
-        sys.stdout.write(f"── {name}\n")
-        sys.stdout.flush()
-        figures = BENCHES[name]()
-        load = round(before, 1), round(os.getloadavg()[0], 1)
-        sys.stdout.write(f"\n{table(figures)}\n\nLoad of the machine: {load[0]} before, {load[1]} after.\n")
-        if asked.keep:
-            keep(name, figures, load)
+    wanted = asked.only or [name for name in BENCHES if name not in BY_NAME_ONLY]
+    with shown("measuring", "", "benchmark") as report:
+        for number, name in enumerate(wanted):
+            before = os.getloadavg()[0]
+            sys.stdout.write(f"── {name}\n")
+            sys.stdout.flush()
+            report(number, len(wanted))
+            figures = BENCHES[name]()
+            load = round(before, 1), round(os.getloadavg()[0], 1)
+            sys.stdout.write(f"\n{table(figures)}\n\nLoad of the machine: {load[0]} before, {load[1]} after.\n")
+            if asked.keep:
+                keep(name, figures, load)
     return 0
 
 

@@ -50,13 +50,21 @@ def recorded(base: Path) -> list[AnyEvent]:
     return [record.event for record in read_records(base / "state" / "journal") if record.event.agent]  # type: ignore[misc]
 
 
-async def write(journal: Path, life: Sequence[AnyEvent], events: int) -> int:
-    """Write the life of an agent again and again; return how many there are."""
+async def write(journal: Path, life: Sequence[AnyEvent], events: int, days: float = 0.0) -> int:
+    """Write the life of an agent again and again; return how many there are.
+
+    Args:
+        journal: The folder.
+        life: Events of one agent.
+        events: How many to write.
+        days: Over how many of the past they are spread; 0 writes all with the times that they had.
+    """
     writer, _ = Journal.open(journal)
     agents = 0
     while writer.last < events:
+        earlier = days * 86_400.0 * (1.0 - writer.last / events)
         for event in life:
-            writer.append(dataclasses.replace(event, agent=f"m{agents}"))
+            writer.append(dataclasses.replace(event, agent=f"m{agents}", at=event.at - earlier))
         agents += 1
         if writer.last % WAIT_EVERY < len(life):
             await writer.written(writer.last)

@@ -29,7 +29,11 @@ from tests.stages.panel import LINK, chromium
 
 AGENTS = int(os.environ.get("CHAPERON_BENCH_AGENTS", "200"))
 
-ROUNDS = 9
+PAST_DAYS = 20.0
+"""Over which the past is spread: less than the 30 days that the journal keeps, and more than the hour for which ended
+agents stay on the board."""
+
+ROUNDS = 15
 
 LONGEST_SECONDS = 900.0
 
@@ -129,7 +133,7 @@ def main() -> list[Figure]:
         base.mkdir()
         life = recorded(one)
         (base / "state").mkdir()
-        anyio.run(write, base / "state" / "journal", life, EVENTS)
+        anyio.run(write, base / "state" / "journal", life, EVENTS, PAST_DAYS)
         repositories = prepare(base, AGENTS, 3, 1.0)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")), panel_link(base) as link:
             daemon = connect(base / "run" / "chaperon.sock")

@@ -12,6 +12,8 @@ SUBJECTS: Mapping[str, str] = {
     "answers": "Agents in trouble, ten at once",
     "fleet": "Two hundred agents",
     "start": "Start and memory",
+    "commands": "The first output of each command",
+    "panel": "The panel in a browser",
     "shim": "The shim, and a stop",
     "journal": "The journal",
     "masking": "Masking",

@@ -152,3 +152,21 @@ async def test_a_person_goes_back_with_a_whole_project_and_undoes_it(tmp_path: P
         await expect(page.locator("h1")).not_to_have_text(undo)
         assert app.read_text() == "bad\n"
         assert daemon.board.tasks.get(added.spec.id).state == "cancelled"
+
+
+async def test_a_card_goes_to_another_group_and_those_that_did_not_change_stay(tmp_path: Path) -> None:
+    base = Base(tmp_path / "base")
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, _), panel(base) as shown, browser() as chrome, tab(chrome) as page:
+        for name in ("a1", "a2", "a3"):
+            await daemon.submit(base.submission(name=name, prompt=f"Look at {name}"), by="test")
+            await reached(daemon, AgentState.RUNNING, name)
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.locator("#agent-a2").get_by_role("button", name="Pause").click()
+        await expect(page.locator("#section-group-held .card")).to_have_count(1)
+        await expect(page.locator("#section-group-held .task")).to_have_text("Look at a2")
+        await expect(page.locator("#section-group-at-work .task")).to_have_text(["Look at a1", "Look at a3"])
+        await page.locator("#agent-a2").get_by_role("button", name="Resume").click()
+        await expect(page.locator("#section-group-at-work .task")).to_have_text([f"Look at a{n}" for n in (1, 2, 3)])
+        await expect(page.locator("[data-same]")).to_have_count(0)

@@ -373,7 +373,7 @@ class Decider:
         if back.phase is not Phase.FREEZING:
             return None
         if memory.state is AgentState.STOPPING:
-            why = f"Agent {now.agent} was stopped before it stood still; no file was changed."
+            why = f"Agent {now.agent} was stopped before all its processes were frozen; no file was changed."
         elif back.overdue:
             seconds = self._settings.standstill_seconds
             why = f"The processes of agent {now.agent} did not stand still within {seconds:g} s; no file was changed."

@@ -1,6 +1,6 @@
 """The board: what waits for a person on top, then all agents by state."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import htpy as h
 
@@ -22,6 +22,7 @@ from supervisor.panel.pages.parts import (
     path,
     post,
 )
+from supervisor.panel.present import BoardData
 
 LIVE = "/live/board"
 
@@ -29,11 +30,13 @@ PAUSE = "Each is held at its next tool call, and so are those that start meanwhi
 DRAIN = "Agents that work go on; no other begins until you take tasks again."
 
 
-def board_page(
-    frame: PageFrame, agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data, label: str = ""
-) -> h.Element:
+CardMaker = Callable[[Data, str], h.Node]
+"""Makes the card of an agent that stands in a group of this name."""
+
+
+def board_page(frame: PageFrame, data: BoardData, label: str, card: CardMaker) -> h.Element:
     """The page; with a label, of the agents that have it alone."""
-    labels = labels_of(agent["task"]["labels"] for agent in agents)
+    labels = labels_of(agent["task"]["labels"] for agent in data.agents)
     return page(
         frame,
         "Board",
@@ -41,14 +44,15 @@ def board_page(
         h.form(method="get", class_="buttons")[choice("Label", "label", labels, label), h.button(type="submit")["Show"]]
         if labels or label
         else None,
-        h.div(id="board")[board(agents, waiting, costs, orders, label)],
+        h.div(id="board")[board(data, label, card)],
         live=with_query(LIVE, {"label": label}),
         here="Board",
     )
 
 
-def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: Data, label: str = "") -> h.Fragment:
+def board(data: BoardData, label: str, card: CardMaker) -> h.Fragment:
     """The part that changes."""
+    agents, waiting, costs, orders = data
     shown = with_label(agents, label)
     names = {agent["agent"] for agent in shown}
     mine = [one for one in waiting if not label or one["agent"] in names]
@@ -58,7 +62,7 @@ def board(agents: Sequence[Data], waiting: Sequence[Data], costs: Data, orders: 
         _elsewhere(len(waiting) - len(mine)),
         h.div(id="figures", class_="figures")[_figures(groups, costs)],
         _of_all(shown, orders, label),
-        [_group(name, those) for name, those in groups.items()]
+        [_group(name, those, card) for name, those in groups.items()]
         or empty(
             f"No agent has the label {clean(label, 64)}."
             if label
@@ -189,13 +193,59 @@ def _figures(groups: dict[str, list[Data]], costs: Data) -> Iterator[h.Element]:
         yield h.span[h.b[dollars(costs["total_usd"])], " in all"]
 
 
-def _group(name: str, those: Sequence[Data]) -> h.Element:
+def _group(name: str, those: Sequence[Data], card: CardMaker) -> h.Element:
     title = f"group-{name.lower().replace(' ', '-')}"
     inner = (
         h.h2(id=title)[f"{name} ", h.small[f"{len(those):,}"]],
-        h.div(class_="cards")[(agent_card(one) for one in those)],
+        h.div(class_="cards")[(card(one, name) for one in those)],
     )
     return h.section(id=f"section-{title}", aria_labelledby=title, class_="ended" if name == "Ended" else None)[inner]
+
+
+class Cards:
+    """Makes cards of agents, and each again only if its agent has changed. Used from one event loop."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Data, str]] = {}
+
+    def whole(self, agent: Data, _group: str = "") -> str:
+        """Return the card of an agent."""
+        name = str(agent["agent"])
+        known, made = self._made.get(name, (None, ""))
+        if known is not agent:
+            made = str(agent_card(agent))  # markup, which htpy does not escape again
+            self._made[name] = (agent, made)
+        return made
+
+    def keep(self, agents: Sequence[Data]) -> None:
+        """Forget the cards of all other agents."""
+        names = {agent["agent"] for agent in agents}
+        self._made = {name: made for name, made in self._made.items() if name in names}
+
+
+class SentCards:
+    """Makes what one browser needs of each card: all of it, or a mark that it is as it was.
+
+    Args:
+        cards: Makes whole ones.
+    """
+
+    def __init__(self, cards: Cards) -> None:
+        self._cards = cards
+        self._before: dict[str, tuple[str, str]] = {}
+        self._now: dict[str, tuple[str, str]] = {}
+
+    def card(self, agent: Data, group: str) -> h.Node:
+        """Return the card; a mark in its place if the browser has it in this group."""
+        name = str(agent["agent"])
+        self._now[name] = made = (group, self._cards.whole(agent))
+        known = self._before.get(name)
+        same = known is not None and known[0] == group and known[1] is made[1]
+        return h.article(id=f"agent-{name}", data_same=True) if same else made[1]
+
+    def sent(self) -> None:
+        """Take it that the browser has those that were made since the last time."""
+        self._before, self._now = self._now, {}
 
 
 def agent_card(agent: Data) -> h.Element:

@@ -20,6 +20,7 @@ export function follow(path) {
     wanted.append(parsed(html));
     const focused = document.activeElement?.closest("[id]")?.id;
     morph(place, wanted);
+    if (place.querySelector("[data-same]")) return location.reload(); // it is not here, whatever the panel thinks
     setTimes(place);
     // A card that moved to another group is a new element: the focus goes with it.
     if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });

@@ -1,8 +1,8 @@
 // Makes one element like another with as few changes as possible: what has the focus, is open or is scrolled stays so.
-// Children are told apart by their id, else by their place.
+// Children are told apart by their id, else by their place. One that is marked as the same stays as it is, where it now belongs.
 
 export function morph(from, to) {
-  if (from.isEqualNode(to)) return;
+  if (to.dataset?.same !== undefined || from.isEqualNode(to)) return;
   if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName) {
     from.replaceWith(to);
     return;

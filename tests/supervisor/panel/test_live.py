@@ -7,9 +7,15 @@ import anyio
 import httpx
 import orjson
 import pytest
+from starlette.requests import Request
 
-from supervisor.panel.live import message
-from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served
+from supervisor.cli.client import connect
+from supervisor.panel.feed import Feed
+from supervisor.panel.link import PanelLink
+from supervisor.panel.live import FURTHEST, Live, message
+from supervisor.panel.pages.board import Cards
+from supervisor.panel.present import Present
+from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.panel import panel
 
 pytestmark = pytest.mark.slow
@@ -47,6 +53,27 @@ async def test_the_board_follows_what_happens(base: Base) -> None:
                 async for kind, _n, data in stream:
                     if kind == "fragment" and "List it" in data["html"] and ">done<" in data["html"]:
                         break
+
+
+async def test_a_card_that_the_browser_has_is_not_sent_again(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, client), panel(base) as shown, shown.person() as person:
+        for name in ("a1", "a2"):
+            await daemon.submit(base.submission(name=name, prompt=f"Look at {name}"), by="test")
+            await until(lambda name=name: daemon.board.summary(name).state == "running")  # type: ignore[misc]
+        with anyio.fail_after(PATIENCE_SECONDS):
+            async with person.stream("GET", "/live/board") as answer:
+                stream = messages(answer)
+                first = (await anext(stream))[2]["html"]
+                assert "Look at a1" in first
+                assert "Look at a2" in first
+                await client.post("/v1/agents/a1/pause")
+                async for _kind, _n, data in stream:
+                    if ">paused<" in data["html"]:
+                        break
+        assert "Look at a1" in data["html"]
+        assert "Look at a2" not in data["html"]
+        assert '<article id="agent-a2" data-same></article>' in data["html"]
 
 
 async def test_a_timeline_goes_on_behind_the_event_that_the_browser_saw_last(base: Base) -> None:
@@ -92,3 +119,56 @@ async def test_streams_live_through_a_restart_of_the_daemon(base: Base) -> None:
             async for kind, _n, data in stream:
                 if kind == "daemon" and data["away"]:
                     break
+
+
+async def test_a_browser_that_slept_while_more_happened_than_is_sent_loads_its_page_anew(base: Base) -> None:
+    """So does one whose page is of a journal that was begun anew since."""
+    base.plan("ls")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        link = PanelLink(lambda: connect(base.places.socket))
+        feed = Feed(link)
+        for seen, last in ((1, FURTHEST + 2), (1_000_000, daemon.journal.last)):
+            feed.last, feed.version = last, 1
+            scope = {"type": "http", "headers": [(b"last-event-id", b"%d" % seen)], "query_string": b""}
+            live = Live(link, feed, Present(link, feed), Cards())
+            request = Request({**scope, "path_params": {"agent": "a1"}})
+            with anyio.fail_after(PATIENCE_SECONDS):
+                sent = [str(part) async for part in take(live.agent(request).body_iterator)]
+            assert sent[-1].startswith("event: reload\n")
+
+
+async def take(parts: Any) -> AsyncIterator[Any]:
+    """The messages of a stream up to one that says to load the page."""
+    async for part in parts:
+        yield part
+        if "reload" in part:
+            return
+
+
+async def test_what_is_done_by_one_panel_shows_in_another_and_is_refused_there_then(base: Base) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo 1 > one")
+    async with (
+        served(base) as (daemon, _),
+        panel(base) as one,
+        one.person() as ada,
+        panel(base, "--name", "other:443") as two,
+        two.person() as eva,
+    ):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: bool(daemon.board.summary("a1").waiting))
+        (waits,) = daemon.board.summary("a1").waiting
+        with anyio.fail_after(PATIENCE_SECONDS):
+            async with eva.stream("GET", "/live/board") as answer:
+                stream = messages(answer)
+                while "waits for you" not in (await anext(stream))[2].get("html", ""):
+                    pass
+                path = f"/agents/a1/approvals/{waits.request_id}"
+                assert (await ada.post(path, json={"granted": True})).status_code == 200
+                while "waits for you" in (await anext(stream))[2].get("html", "waits for you"):
+                    pass
+        assert (await eva.post(path, json={"granted": False})).status_code == 409
+        await ended(daemon)
+    assert base.ran() == ["echo 1 > one"]

@@ -1,6 +1,7 @@
 """`chaperon top` in a terminal of 80 by 24, driven by its keys under tmux."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,17 +16,20 @@ from tests.stages.daemon import Base, ended, served, until
 
 ROOT = Path(__file__).parents[3]
 
+PAGE = ROOT / "docs" / "how-to" / "panel.md"
+
 HOSTILE = "[red]bold[/red] \x1b[31mred \u202e"
 
 
 class Terminal:
     """A tmux server of its own."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, **environ: str) -> None:
         self._socket = str(base.root / "tmux")
         self._environ = {
             "PATH": os.environ["PATH"], "HOME": str(base.home), "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC",
             "RUNTIME_DIRECTORY": str(base.places.runtime), "PYTHONPATH": str(ROOT),
+            **environ,
         }  # fmt: skip
 
     def tmux(self, *arguments: str) -> str:
@@ -59,15 +63,34 @@ class Terminal:
 
 
 @contextmanager
-def terminal(base: Base, *command: str) -> Iterator[Terminal]:
+def terminal(base: Base, *command: str, **environ: str) -> Iterator[Terminal]:
     if shutil.which("tmux") is None:
         pytest.skip("no tmux is installed here (apt-get install tmux)")
-    made = Terminal(base)
+    made = Terminal(base, **environ)
     made.start(*command)
     try:
         yield made
     finally:
         made.tmux("kill-server")
+
+
+GREYS = range(232, 256)
+"""In a palette of 256 (xterm)."""
+
+
+def hues(drawn: str) -> list[str]:
+    """The sequences that set a colour other than black, white and grey (ECMA-48, xterm)."""
+    found = []
+    for given in re.findall(r"\x1b\[([0-9;]+)m", drawn):
+        match given.split(";"):
+            case ["38" | "48", "2", red, green, blue]:
+                coloured = not red == green == blue
+            case ["38" | "48", "5", number]:
+                coloured = int(number) not in GREYS
+            case codes:
+                coloured = any(int(one) % 10 in range(1, 7) and int(one) // 10 in (3, 4, 9, 10) for one in codes)
+        found += [given] if coloured else []
+    return found
 
 
 TOP = (sys.executable, "-m", "supervisor.cli", "top")
@@ -124,3 +147,22 @@ async def test_an_agent_is_told_paused_and_stopped_and_a_daemon_that_went_away_i
         await screen.shows("No daemon listens")
         await screen.keys("q")
         await until(lambda: screen.tmux("list-panes", "-F", "#{pane_dead}") == "1\n")
+
+
+async def test_without_colour_the_board_has_each_state_in_words_as_the_manual_shows_it(base: Base) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo one > one")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(prompt="Write it"), by="test")
+        await until(lambda: bool(daemon.board.summary("a1").waiting))
+        with terminal(base, *TOP, NO_COLOR="1") as screen:
+            shown = await screen.shows("a1", "ASKS", "echo one > one", "1 wait for you")
+            drawn = await anyio.to_thread.run_sync(screen.tmux, "capture-pane", "-e", "-p")
+            assert hues(drawn) == []
+            assert hues("\x1b[1;31m \x1b[38;5;9m \x1b[48;2;1;2;2m \x1b[38;5;240m") == ["1;31", "38;5;9", "48;2;1;2;2"]
+            (screen_of_docs,) = re.findall(r"```text\n( chaperon  1 live.*?)```", PAGE.read_text(), re.DOTALL)
+            lines = [line.rstrip() for line in shown.splitlines()]
+            assert [line for line in screen_of_docs.splitlines() if line and line not in lines] == []
+            await screen.keys("a")
+            await until(lambda: len(base.ran()) == 1)
+        await ended(daemon)

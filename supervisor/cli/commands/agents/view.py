@@ -399,7 +399,7 @@ def _how_it_ended(seen: _Seen) -> str:
     assert seen.ended is not None
     took = f"ended within {duration(int(seen.ended['micros']) / 1e6)}"
     if seen.frozen_micros:
-        took = f"stood still after {duration(seen.frozen_micros / 1e6)} and {took}"
+        took = f"were frozen after {duration(seen.frozen_micros / 1e6)} and {took}"
     left = int(seen.ended["left"])
     return (
         f"all processes {took}"

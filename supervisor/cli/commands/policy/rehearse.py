@@ -11,9 +11,11 @@ from pathlib import Path
 import anyio
 import click
 
+from monitors.contract.progress import Report
 from supervisor.cli import common, terminal
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.following import told
+from supervisor.cli.progress import shown
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
 from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario, is_fleet, load_fleet, shipped_fleets
@@ -57,6 +59,9 @@ def demo(keep: bool) -> None:
 
 Watch = Callable[[bytes], object]
 
+REVIEWED = b'"kind":"review_made"'
+"""In the journal's line of each reviewed call."""
+
 Played = tuple[dict[str, object], Sequence[CheckFinding]]
 """The outcome of a rehearsal as JSON without its findings, and these."""
 
@@ -88,11 +93,11 @@ async def _play(play: Callable[[Path, Watch, bool], Awaitable[Played]], keep: bo
                 tasks.cancel_scope.cancel()
 
     try:
-        watch: Watch = (lambda _line: None) if as_json else _shower()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(end_on_signal, name="signals")
-            told, findings = await play(base, watch, as_json)
-            tasks.cancel_scope.cancel()
+        with shown("rehearsing", "", "call", quiet=not as_json) as report:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(end_on_signal, name="signals")
+                told, findings = await play(base, _counter(report) if as_json else _shower(), as_json)
+                tasks.cancel_scope.cancel()
         if ended_by:
             terminal.echo(f"Ended by {ended_by[0].name}; its agent was ended with it.", err=True)
             return common.BY_SIGNAL + ended_by[0]
@@ -103,8 +108,8 @@ async def _play(play: Callable[[Path, Watch, bool], Awaitable[Played]], keep: bo
             shutil.rmtree(base, ignore_errors=True)
     failed = any(finding.fails for finding in findings)
     if as_json:
-        shown = [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings]
-        terminal.echo_json({**told, "passed": not failed, "findings": shown})
+        listed = [{"place": one.place, "says": one.says, "fails": one.fails} for one in findings]
+        terminal.echo_json({**told, "passed": not failed, "findings": listed})
     else:
         _tell(str(told["scenario"]), findings)
     return common.FAILED if failed else 0
@@ -130,6 +135,18 @@ def _shower() -> Callable[[bytes], None]:
                 terminal.echo(text)
 
     return show
+
+
+def _counter(report: Report) -> Watch:
+    """Return a function that reports how many calls were reviewed by lines of the journal."""
+    reviewed = 0
+
+    def count(line: bytes) -> None:
+        nonlocal reviewed
+        reviewed += REVIEWED in line
+        report(reviewed, None)
+
+    return count
 
 
 def _tell(scenario: str, findings: Sequence[CheckFinding]) -> None:

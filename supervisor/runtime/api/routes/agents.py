@@ -25,6 +25,13 @@ LIST_COSTS = 4
 """Questions that the list of agents counts for beside itself: that of sixty agents at work takes five times as long."""
 
 
+MOST_NAMES = 100
+"""Names of agents in one question for some of them."""
+
+
+NAMED = Query([], max_length=MOST_NAMES, description="Only those of this name; may be given more than once.")
+
+
 class Said(SubmissionRequest):
     """A message to an agent."""
 
@@ -72,15 +79,17 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
     async def agents(
         recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
         label: str | None = Query(None, description="Only those whose task has this label."),
+        name: list[str] = NAMED,
     ) -> Response:
         """All agents, oldest first, but for those whose remains were removed."""
         now = daemon.wall()
-        turnstile.charge(LIST_COSTS)
+        if not name:
+            turnstile.charge(LIST_COSTS)
 
         def wanted(one: Summary) -> bool:
             return (label is None or label in one.task.labels) and (not recent or one.listed(now))
 
-        return StreamingResponse(rows.parts(wanted), media_type=JSON)
+        return StreamingResponse(rows.parts(wanted, frozenset(name)), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

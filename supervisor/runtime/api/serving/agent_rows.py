@@ -5,6 +5,7 @@ loop for 10 ms, and four thousand ended ones for most of a second.
 """
 
 from collections.abc import AsyncIterator, Callable
+from collections.abc import Set as AbstractSet
 
 import anyio.lowlevel
 
@@ -35,10 +36,18 @@ class AgentRows:
         self._room = kept_bytes
         self._kept: dict[str, tuple[int, bytes]] = {}
 
-    async def parts(self, wanted: Callable[[Summary], bool] = lambda _: True) -> AsyncIterator[bytes]:
-        """Yield the list of the agents wanted, oldest first. Each row is its agent's at the time when it is written."""
+    async def parts(
+        self, wanted: Callable[[Summary], bool] = lambda _: True, names: AbstractSet[str] = frozenset()
+    ) -> AsyncIterator[bytes]:
+        """Yield the list of the agents wanted, oldest first. Each row is its agent's at the time when it is written.
+
+        Args:
+            wanted: Whether an agent is.
+            names: Only agents of these names; all if it is empty. A name that no agent has is passed over.
+        """
         part, size, written = [b"["], 1, 0
-        meant = [one.agent for one in self._board().summaries() if one.removed_at is None and wanted(one)]
+        asked = (one for one in self._board().summaries() if not names or one.agent in names)
+        meant = [one.agent for one in asked if one.removed_at is None and wanted(one)]
         for number, agent in enumerate(meant):
             row, anew = self.row(agent)
             written += anew

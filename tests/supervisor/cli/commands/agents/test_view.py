@@ -202,7 +202,7 @@ def test_an_emergency_stop_is_three_lines_and_no_sentence_is_told_twice() -> Non
         "block    Write /state",
         f"         chaperon.self-protection: {REASON}",
         "stop     emergency stop for critical_action: Rule chaperon.self-protection; to go on: chaperon recover a1-96-emergency_stop",
-        "state    running → stopped: all processes stood still after 5.1 ms and ended within 89 ms",
+        "state    running → stopped: all processes were frozen after 5.1 ms and ended within 89 ms",
         "after    2 files changed, 0 things left behind",
     ]
 
@@ -233,7 +233,7 @@ def test_what_waits_for_a_record_that_never_comes_is_told_at_the_end() -> None:
 def test_a_view_that_begins_in_the_middle_tells_what_it_has() -> None:
     assert told(*STOP[4:]) == [
         f"stop     emergency stop for {STOP[4]['incident']['summary']}; to go on: chaperon recover a1-96-emergency_stop",
-        "state    stopping → stopped: all processes stood still after 5.1 ms and ended within 89 ms",
+        "state    stopping → stopped: all processes were frozen after 5.1 ms and ended within 89 ms",
         "after    2 files changed, 0 things left behind",
     ]
     assert told(*STOP[7:])[0] == f"state    stopping → stopped: {SENTENCE}"[:169]

@@ -32,6 +32,13 @@ async def listed(rows: AgentRows) -> Any:
     return json.loads(b"".join([part async for part in rows.parts()]))
 
 
+async def test_agents_are_asked_for_by_name_and_a_name_that_none_has_is_passed_over() -> None:
+    rows = AgentRows(lambda: board)
+    board = board_of(4)
+    parts = [part async for part in rows.parts(names=frozenset({"a3", "a1", "nobody"}))]
+    assert [one["agent"] for one in json.loads(b"".join(parts))] == ["a1", "a3"]
+
+
 class Compared(World):
     """A world in which each row is compared with a summary that is written anew, after each event."""
 
