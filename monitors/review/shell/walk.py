@@ -216,7 +216,7 @@ class Walk:
         values = self._in_turn.pop(name)
         self._turns += len(values) - 1
         if self._turns > MAX_TURNS:
-            self.too_much = self.too_much or f"more than {MAX_TURNS} commands that a loop runs one after another"
+            self._beyond(f"more than {MAX_TURNS} commands that a loop runs one after another")
             values = values[:1]
         made: dict[str, Value] = {each.name: [] for each in command.assignments}
         outputs: list[Output] = []
