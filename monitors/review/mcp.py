@@ -26,10 +26,10 @@ from monitors.review.verdict.assess import without_comments
 
 MAX_FIELDS = 200
 """Most fields looked at of one call, and most items of one list."""
-MAX_MAPPINGS = 50
-"""Most groups of fields within fields that are looked at."""
-MAX_DEPTH = 8
-"""Deepest nesting of fields that is looked at. Steps of a plan are at two."""
+MAX_MAPPINGS = 200
+"""Most groups of fields within fields that are judged, 0.1 ms each. A later one that has something run is blocked."""
+MAX_DEPTH = 24
+"""Deepest nesting of fields that is looked at. Steps of a plan are at two, blocks of a page within blocks at twelve."""
 MAX_WORDS = 3_000
 """Most words taken of a command that is given as a list: more than a review of a command goes through."""
 MAX_TEXT = 20_000
@@ -66,6 +66,9 @@ _PROGRAMS: Mapping[str, str] = {
 _CODE_FIELDS = frozenset({"script", "code", "source", "snippet", "program", "expression", "statement", "statements", "input", "cell", "body", "commands", "cli_command", "command_line", "commandline", "shell", "line"})  # fmt: skip
 _ARGUMENTS = ("args", "arguments", "argv", "params", "parameters")
 _STARTED = ("command", "cmd", "program", "executable", "binary", "file")
+_PLAIN = (str, int, float, type(None))
+_WORK = frozenset({"command", "cmd", "run", "script", "code", "sql", "statement", "statements", "path", "file_path", *_ARGUMENTS})  # fmt: skip
+"""Fields by which a group has something run, read or written."""
 _FROM = frozenset({"source", "src", "from", "old_path", "oldpath", "source_path", "old_name"})
 _TO = frozenset({"destination", "dest", "dst", "to", "target", "new_path", "newpath", "destination_path", "new_name"})
 _PATHS = frozenset({"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "paths", "files", "uri", "location", "relative_path", "absolute_path", "file_paths", *_FROM, *_TO})  # fmt: skip
@@ -82,27 +85,32 @@ def words_of(tool: str) -> tuple[list[str], list[str]]:
 def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the findings about what the fields of a call have done, by the verb of the tool."""
     verbs, server = words_of(tool)
-    for depth, fields in islice(_mappings(given), MAX_MAPPINGS):
+    groups = _mappings(given)
+    too_deep = False
+    for depth, fields in islice(groups, MAX_MAPPINGS):
+        too_deep |= depth > MAX_DEPTH
         for make in (_scripts, _statements, _paths, _flags):
             yield from make(scene, verbs, server, fields)
         # At the top the reviewer itself takes these for a shell's, whatever the tool is called.
         for text in (fields.get(name) for name in ("command", "cmd", "run") if depth):
             if isinstance(text, str):
                 yield from command_findings(text, scene)[0]
+    if too_deep or any(depth > MAX_DEPTH or not _WORK.isdisjoint(fields) for depth, fields in groups):
+        why = f"is more than a review goes through: more than {MAX_MAPPINGS} groups of fields, or deeper ones"
+        yield not_read_to_its_end(why, "Give them in several calls.", "a list of steps")
     if not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS))):
         yield destroying(tool)
 
 
 def _mappings(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the fields of a call, and those within them, with how deep they are."""
-    if depth > MAX_DEPTH:
-        return
+    """Yield the fields of a call, and those within them, with how deep they are; of what is too deep the first."""
     if isinstance(value, Mapping):
         yield depth, dict(islice(value.items(), MAX_FIELDS))
-        value = list(islice(value.values(), MAX_FIELDS))
-    if isinstance(value, (list, tuple)):
-        for each in value[:MAX_FIELDS]:
-            yield from _mappings(each, depth + 1)
+        value = list(value.values())
+    if isinstance(value, (list, tuple)) and depth <= MAX_DEPTH:
+        for each in value:
+            if not isinstance(each, _PLAIN):
+                yield from _mappings(each, depth + 1)
 
 
 _OPERATIONS = ("operation", "action", "method", "api", "verb", "operation_name", "operationname")

@@ -94,6 +94,21 @@ def test_fields_within_fields_are_judged_as_those_of_the_call(tool: str, given: 
     assert reviewed(tool.removeprefix("mcp__"), given).decision is Decision.BLOCK
 
 
+@pytest.mark.parametrize("most", [10, 60, 300])
+def test_a_step_behind_many_others_is_judged_or_too_much(most: int) -> None:
+    steps: list[dict[str, object]] = [{"name": f"n{number}"} for number in range(most)]
+    assert reviewed("plans__run", {"steps": steps}).decision is Decision.ALLOW
+    for step in ({"command": "rm -rf ~/notes"}, {"sql": "DROP TABLE users"}):
+        assert reviewed("db__run", {"steps": [*steps, step]}).decision is Decision.BLOCK
+
+
+def test_a_step_below_many_others_is_judged_or_too_much() -> None:
+    step: dict[str, object] = {"command": "rm -rf ~/notes"}
+    for _ in range(40):
+        step = {"step": step}
+        assert reviewed("plans__run", step).decision is Decision.BLOCK
+
+
 def test_what_only_stands_in_a_text_within_fields_is_not_run() -> None:
     given = {"fields": {"description": "run: rm -rf /etc", "run": "ok", "steps": [{"note": "rm -rf /etc"}]}}
     assert reviewed("jira__create_issue", given).decision is Decision.ALLOW
