@@ -161,20 +161,26 @@ _STARTS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 """Options by which `find` starts a program."""
 
 
+_NAMED_BY = frozenset({"-name", "-iname"})
+_WHOLE_PATH_BY = frozenset({"-path", "-ipath", "-wholename", "-iwholename"})
+"""Tests by which `find` looks for a name, and for a path from where it begins."""
+
+
 def _named_secrets(scene: Scene, invocation: Invocation, search: Invocation) -> Iterator[Finding | None]:
     """Yield the secrets of a home directory that a `find` looks for by their names."""
     if search.name != "find":
         return
     home = scene.places.home or "~"
     for option, pattern in pairwise(search.args):
-        if option not in ("-name", "-iname") or not pattern.strip("*."):
+        if option not in _NAMED_BY | _WHOLE_PATH_BY or not pattern.strip("*./"):
             continue
+        fits = pattern.lower() if option[:2] == "-i" else str(pattern)
         for path in (f"{home}/{name}" for name in _GLOBBED_AT_HOME):
             below = any(
                 scene.places.of(root, search.cwd) is Place.TOP or path.startswith(f"{scene.path(root, search)}/")
                 for root in roots(search)
             )
-            if below and fnmatchcase(path.rpartition("/")[2], pattern):
+            if below and fnmatchcase(path.rpartition("/")[2] if option in _NAMED_BY else path, fits):
                 yield secret_at(scene, invocation, path)
 
 

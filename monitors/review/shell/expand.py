@@ -211,10 +211,10 @@ def _operated(
         return [given] if value else value
     if value and operator[:1] == ":" and part.name[-3:] in ("[@]", "[*]"):
         return _sliced(value, part.text)
-    if operator in (":?", "?") or value is None or len(value) != 1 or not value[0].known:
+    if operator in (":?", "?") or not value or not all(word.known for word in value):
         return value
-    text = _edited(operator, str(value[0]), str(given), part.text)
-    return None if text is None else [arg(text)]
+    texts = [_edited(operator, str(word), str(given), part.text) for word in value]
+    return None if None in texts else [arg(text or "") for text in texts]
 
 
 def _sliced(value: Value, written: str) -> Value:

@@ -44,7 +44,7 @@ class LauncherBook:
 
     def started(self, invocation: Invocation) -> LaunchedCommand | None:
         """Return the command that the invocation starts; None if its program is no launcher, or starts nothing."""
-        if invocation.name == "find" or invocation.name in _FD:
+        if invocation.name == "find" or invocation.name in FD:
             return _found(invocation)
         if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
             words = invocation.args[1:]
@@ -198,7 +198,7 @@ def _joined(words: tuple[Arg, ...]) -> Arg:
     )
 
 
-_FD = frozenset({"fd", "fdfind"})
+FD = frozenset({"fd", "fdfind"})
 """fd by its own name, and by that of Debian."""
 _FD_VALUES = frozenset({
     "-e", "--extension", "-t", "--type", "-E", "--exclude", "-d", "--max-depth", "--min-depth", "--exact-depth", "-S",
@@ -207,7 +207,8 @@ _FD_VALUES = frozenset({
 })  # fmt: skip
 """Options of fd that take a value of their own."""
 _FD_SELECTS = frozenset({"-e", "--extension", "-t", "--type", "-S", "--size", "--changed-within", "--changed-before"})
-_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
+EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
+"""Options of find and fd behind which the command stands that they start."""
 
 
 def _found(invocation: Invocation) -> LaunchedCommand | None:
@@ -216,7 +217,7 @@ def _found(invocation: Invocation) -> LaunchedCommand | None:
     words: list[Arg] | None = None
     for word in invocation.args:
         if words is None:
-            if word in _EXEC and (invocation.name in _FD or word[1] != "-"):
+            if word in EXEC and (invocation.name in FD or word[1] != "-"):
                 words = []
         elif word in (";", "\\;") or (word == "+" and words and words[-1] == "{}"):
             scripts.append(tuple(words))
@@ -227,7 +228,7 @@ def _found(invocation: Invocation) -> LaunchedCommand | None:
         scripts.append(tuple(words))
     if not scripts:
         return None
-    if invocation.name in _FD:  # which hands over what it found where no place is named for it
+    if invocation.name in FD:  # which hands over what it found where no place is named for it
         scripts = [words if any("{" in word for word in words) else (*words, arg("{}")) for words in scripts]
     scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
     return (
@@ -263,12 +264,12 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
     """`{}` as a path: what was found, below where `find` looks."""
     if "{}" not in word:
         return word
-    if invocation.name in _FD:
+    if invocation.name in FD:
         root, selected = _fd_root(invocation)
     else:
         root, selected = roots(invocation)[0], selects(invocation) or "-type" in invocation.args
     below = root.rstrip("/") + "/{}" if selected else root
-    if selected and invocation.name not in _FD and _finds(invocation, ".git"):
+    if selected and invocation.name not in FD and _finds(invocation, ".git"):
         below += "/.git"
     return arg(word.replace("{}", below), known=root.known, glob=True)
 
@@ -303,7 +304,7 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
         elif _names_files(source):
             named = [word for word in source.args if (word.known and word[:2] in ("~", "~/")) or word[:1] == "/"]
             yield from (arg(word.rstrip("/") + "/{}", glob=True) for word in named or (arg("."),))
-        elif source.name in _FD:
+        elif source.name in FD:
             root, _ = _fd_root(source)
             yield arg(root.rstrip("/") + "/{}", known=root.known, glob=True)
 
@@ -318,7 +319,7 @@ def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:
     root: Arg | None = None
     words = iter(invocation.args)
     for word in words:
-        if word in _EXEC:
+        if word in EXEC:
             break
         if word in ("--search-path", "--base-directory", "-C"):
             root = next(words, root)

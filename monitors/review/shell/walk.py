@@ -7,7 +7,7 @@ through too.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from monitors.review.shell.constant import MAX_PRINTED, printed
 from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
@@ -18,7 +18,20 @@ from monitors.review.shell.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overla
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import OWN_INPUT, SHELLS, ShellUse, positional, shell_use
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
-from monitors.review.shell.turns import MAX_TURNS, in_each_place, read_values, split_for_xargs, turning
+from monitors.review.shell.turns import (
+    MAX_OTHER_TURNS,
+    MAX_TURNS,
+    RUNS_TEXT,
+    Columns,
+    Turn,
+    combined,
+    in_each_place,
+    read_from,
+    read_values,
+    split_for_xargs,
+    stepped,
+    turning,
+)
 
 MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
@@ -101,8 +114,10 @@ class Walk:
         self._code = code
         self._written = written or (lambda _invocation: ())
         self._references: dict[str, str] = {}
-        self._in_turn: dict[str, Value] = {}
+        self._in_turn = Columns()
         self._turns = 0
+        self._other_turns = 0
+        self._partial: set[int] = set()
         self._depth = 0
         self._read = 0
         self._expanded = 0
@@ -202,37 +217,90 @@ class Walk:
     def _assign(self, values: Mapping[str, Value], *, in_turn: bool = False) -> None:
         """Give variables their values, all at once or one after another."""
         self._variables.update(values)
-        for name, value in values.items():
-            self._in_turn.pop(name, None)
-            if in_turn and len(value) > 1:
-                self._in_turn[name] = value
+        self._in_turn.put({name: [[each] for each in value] if in_turn else [] for name, value in values.items()})
 
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _simple(self, command: Simple, stdin: Input) -> Output:
-        name = turning(command, self._in_turn, self._launchers.__contains__)
-        if not name:
+        columns = self._in_turn
+        runs_words = _RunsWords(self._functions, self._aliases, self._launchers) if columns.of else {}
+        turn = turning(command, columns.of, self._launchers, self._variables, runs_words)
+        if turn is None:
             return self._once(command, stdin)
-        values = self._in_turn.pop(name)
-        self._turns += len(values) - 1
-        if self._turns > MAX_TURNS:
+        cut = not columns.cut.isdisjoint(turn.names)
+        tables = columns.tables(turn.names, distinct=bool(command.words))
+        most = MAX_TURNS - self._turns if turn.decides else MAX_OTHER_TURNS - self._other_turns
+        rows = combined(tables, most + 1)
+        whole = rows is not None and not cut
+        if turn.decides and not whole:
             self._beyond(f"more than {MAX_TURNS} commands that a loop runs one after another")
-            values = values[:1]
-        made: dict[str, Value] = {each.name: [] for each in command.assignments}
+        first = {name: value for table in tables for name, value in table[0].items()}
+        rows = rows or ([first] if turn.decides else stepped(tables, most + 1))
+        if rows is None and command.words:
+            return self._once(command, stdin, head=turn.head, first=first, partly=True)
+        rows = rows or [first]
+        if turn.decides:
+            self._turns += len(rows) - 1
+        else:
+            self._other_turns += len(rows) - 1
+        return self._in_rows(command, stdin, turn, rows, whole=whole)
+
+    def _in_rows(
+        self, command: Simple, stdin: Input, turn: Turn, rows: list[dict[str, Value]], *, whole: bool
+    ) -> Output:
+        """Go through the command once for each row of values; `whole` if these are all there are."""
+        columns = self._in_turn
+        stepping = {name: columns.of.pop(name) for name in columns.beside(turn.names)}
+        changed: list[dict[str, Value]] = []
         outputs: list[Output] = []
-        for value in values:
-            self._variables[name] = [value]
-            outputs.append(self._simple(command, stdin))
-            for each in made:
-                made[each] += self._variables.get(each, [])
-        if not command.words:
-            self._assign(made, in_turn=True)
-        self._assign({name: values}, in_turn=True)
+        for row in rows:
+            self._variables.update(row)
+            before = dict(self._variables)
+            outputs.append(self._once(command, stdin, partly=not whole))
+            changed.append({name: value for name, value in self._variables.items() if before.get(name) is not value})
+        made = {name: [each.get(name, []) for each in changed] for each in changed for name in each}
+        for name, column in stepping.items():
+            columns.of[name] = column
+            self._variables[name] = [word for value in column for word in value]
+        self._assigned_in_turn(made, turn.names, len(rows), whole=whole)
         texts = [text for text, _ in outputs if text is not None]
         source = tuple(one for _, invocations in outputs for one in invocations)
         return ("".join(texts) if len(texts) == len(outputs) else None), source
 
-    def _once(self, command: Simple, stdin: Input) -> Output:
+    def _runs_partial(self, invocation: Invocation) -> bool:
+        """Whether it runs the output of commands that were not gone through for each of their values."""
+        words = [invocation.program, *invocation.args] if invocation.name in RUNS_TEXT else [invocation.program]
+        sources = [one for word in words for one in (*word.source, *self.made_by(word))]
+        if invocation.name in RUNS_TEXT or (_runs_input(invocation) and not invocation.operands()):
+            sources += invocation.input.source
+        return not self._partial.isdisjoint(map(id, sources))
+
+    def _assigned_in_turn(self, made: dict[str, list[Value]], names: list[str], rows: int, *, whole: bool) -> None:
+        """Remember what variables are assigned from others, row by row."""
+        columns = self._in_turn
+        beside = names[0] if whole and rows == len(columns.of[names[0]]) else ""
+        for name, column in made.items():
+            if not whole:
+                column.append([arg(f"${name}", known=False)])
+        columns.put(made, beside=beside)
+        for name, column in made.items():
+            self._variables[name] = [word for value in column for word in value]
+        if not whole:
+            columns.cut.update(made)
+
+    def _once(
+        self,
+        command: Simple,
+        stdin: Input,
+        *,
+        head: int = 0,
+        first: Mapping[str, Value] | None = None,
+        partly: bool = False,
+    ) -> Output:
+        """Go through the command; its first words, up to `head`, have the `first` values of the variables.
+
+        With `partly` its output is not known, since it is not gone through for each of its values.
+        """
         assignments = {made.name: self._assigned(made) for made in command.assignments}
         declared = command.words and command.words[0].text in _LEAVES_VARIABLES
         before = {name: self._variables.get(name) for name in assignments}
@@ -251,7 +319,12 @@ class Walk:
         for name, to in self._references.items():
             if to in self._variables:
                 self._variables[name] = self._variables[to]
-        words = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
+        launching = {**self._variables, **(first or {})} if head else self._variables
+        words = [
+            word
+            for at, written in enumerate(command.words)
+            for word in expand(written, launching if at < head else self._variables, self._substitute)
+        ]
         redirects, opened = self._redirects(command.redirects)
         own = {name: value[0] for name, value in assignments.items() if value}
         if words and not declared:
@@ -272,7 +345,10 @@ class Walk:
             self._descriptors(redirects)
         if unset and unset != words:
             self._start(Invocation(unset[0], unset[1:], self._setting(), assignments=own, stdin=opened or stdin))
-        return self._kept(self._start(invocation), redirects)
+        text, source = self._start(invocation)
+        if partly:
+            self._partial.update(map(id, source))
+        return self._kept((None if partly else text, source), redirects)
 
     def _evaluated(self, words: list[Arg]) -> None:
         """Go through substitutions in subscripts of texts, which arithmetic and some builtins expand once more."""
@@ -330,8 +406,8 @@ class Walk:
                 else:
                     opened = Input(text + newline if text.known else text, text.source, known=text.known)
                 continue
-            target = expand(redirect.target, self._variables, self._substitute)
-            made.append(Redirection(redirect.operator, redirect.fd, target[0] if target else arg("")))
+            targets = expand(redirect.target, self._variables, self._substitute) or [arg("")]
+            made += [Redirection(redirect.operator, redirect.fd, target) for target in targets]
             if redirect.operator in ("<", "<>", "<&") and redirect.fd in ("", "0"):
                 opened = self._opened(made[-1])
         return made, opened
@@ -393,6 +469,8 @@ class Walk:
         if not invocation.program:
             return "", ()
         self._typed_out(invocation)
+        if self._partial and self._runs_partial(invocation):
+            self._beyond(f"the output of more than {MAX_OTHER_TURNS} commands that a loop runs one after another")
         inner = self._inner(invocation)
         if inner is not None:
             return inner
@@ -686,10 +764,8 @@ class Walk:
                 self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
                 self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
-            given = invocation.input
-            for at, word in enumerate(invocation.args[:-1]):
-                if word[:1] == "-" and word[-1:] == "u":
-                    given = self._opened(Redirection("<&", "0", invocation.args[at + 1]))
+            descriptor = read_from(invocation.args)
+            given = self._opened(Redirection("<&", "0", descriptor)) if descriptor else invocation.input
             separators = (
                 [invocation.assignments["IFS"]] if "IFS" in invocation.assignments else self._variables.get("IFS", [])
             )
@@ -712,6 +788,31 @@ def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
     if not assignments:
         return False
     return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())
+
+
+class _RunsWords(Mapping[str, bool]):
+    """The functions and aliases, with whether one may run its words: it names its program by a variable, or by text."""
+
+    def __init__(
+        self, functions: Mapping[str, list[Node]], aliases: Mapping[str, list[Arg]], launchers: LauncherBook
+    ) -> None:
+        self._functions = functions
+        self._aliases = aliases
+        self._launchers = launchers
+
+    def __getitem__(self, name: str) -> bool:
+        if name in self._aliases:
+            return True
+        return any(
+            words and (words[0].parts is not None or words[0].text in RUNS_TEXT or words[0].text in self._launchers)
+            for words in (simple.words for simple in _simples(self._functions[name]))
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._functions, *self._aliases))
+
+    def __len__(self) -> int:
+        return len(self._functions) + len(self._aliases)
 
 
 _RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")

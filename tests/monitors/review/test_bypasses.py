@@ -139,6 +139,9 @@ SECRETS = [
     "find ~/.aws -type f -exec base64 {} \\;",
     "find ~/.ssh -type f | xargs cat",
     "find ~ -name 'id_*' -exec cat {} \\;",
+    "find ~ -path '*/.ssh/*' -exec cat {} \\;",
+    "find ~ -wholename '*/.aws/cred*' -exec cat {} +",
+    "find / -ipath '*/.SSH/id*' | xargs cat",
     "find / -name id_rsa 2>/dev/null | xargs tar czf k.tgz",
     'ls ~/.aws/* | while read -r f; do cat "$f"; done',
     "fd . ~/.ssh -x cat",
@@ -208,10 +211,13 @@ IN_TURN = [
     "for c in ls 'rm -rf /etc'; do d=$c; eval \"$d\"; done", "x=(ls 'rm -rf /etc'); for c in \"${x[@]}\"; do $c; done", "for c in ls 'rm -rf /etc'; do bash <<< \"$c\"; done", "for c in ls 'rm -rf /etc'; do for d in 1 2; do $c; done; done",
     "printf '%s\\n' ls 'rm -rf /etc' | while read -r c; do eval \"$c\"; done", "while IFS= read -r c; do bash -c \"$c\"; done <<E\nls\nrm -rf /etc\nE", "echo rm -rf /etc | { read -r c; $c; }", "printf '%s\\n' ls 'rm -rf /etc' | xargs -I{} sh -c '{}'", "printf 'a\\n/etc\\n' | xargs -I{} rm -rf {}",
     "printf 'rm -rf /etc' | xargs -0 sh -c", "printf '%s\\n' 'rm -rf /etc' | xargs -d '\\n' sh -c", "for c in " + " ".join(f"'touch {n}'" for n in range(60)) + " 'rm -rf /etc'; do $c; $c; $c; done",
+    "while read -r a b; do $b \"$a\"; done <<< $'/x ls\n/etc rm -rf'", "for p in 'a:ls' 'a:rm -rf /etc' 'a:ls'; do k=${p#a:}; $k; done", "for c in 'rm -rf /etc' ls; do read -r d <<< \"$c\"; eval \"$d\"; done", "for c in 'rm -rf /etc' ls; do export d=$c; sh -c \"$d\"; done", "for c in ls 'rm -rf /etc'; do timeout 5 env A=b $c; done",
+    "for f in a ~/.bashrc; do echo x > $f; done", "for c in ls 'rm -rf /etc'; do echo \"$c\"; done | sh", "f() { $1 -rf /etc; }; for c in ls rm; do f $c; done", "for c in 'print(1)' 'import shutil; shutil.rmtree(\"/etc\")'; do python3 -c \"$c\"; done", "for p in 'ls' 'rm -rf /etc'; do x=($p); \"${x[@]}\"; done",
+    "while read -r c; do echo \"$c\"; done <<E | sh\n" + "\n".join(f"ls {n}" for n in range(140)) + "\nrm -rf /etc\nE", "while read -r c; do echo \"$c\" >> x.sh; done <<E\n" + "\n".join(f"ls {n}" for n in range(140)) + "\nrm -rf /etc\nE\nbash x.sh", "while read -r c; do d=\"$c\"; $d; done <<E\n" + "\n".join(f"ls {n}" for n in range(140)) + "\nrm -rf /etc\nE", "while read -r u; do env X=$u rm -rf \"/$u\"; done <<E\n" + "\n".join(f"u{n}" for n in range(140)) + "\netc\nE",
 ]  # fmt: skip
 READ_IN = [
     "mapfile -t c < <(echo rm; echo -rf; echo /etc); \"${c[@]}\"", "read -ra c <<< 'rm -rf /etc'; \"${c[@]}\"", "IFS=, read -ra c <<< 'rm,-rf,/etc'; \"${c[@]}\"", "IFS=, read -r a b c <<< 'rm,-rf,/etc'; $a $b $c", "c=($(echo rm -rf /etc)); \"${c[@]}\"", "IFS= read -r c < <(echo rm -rf /etc); eval \"$c\"", "read -d '' c <<< 'rm -rf /etc'; $c",
-    "read -rp x -t 1 c <<< 'rm -rf /etc'; $c", "read <<< 'rm -rf /etc'; $REPLY", "exec 3<<< 'rm -rf /etc'; read -ru 3 c; $c", "exec 3<<< 'rm -rf /etc'; bash <&3", ". /dev/stdin <<< 'rm -rf /etc'", ". /dev/fd/0 <<< 'rm -rf /etc'", "bash /proc/self/fd/0 <<< 'rm -rf /etc'", "source /dev/fd/3 3<<< 'rm -rf /etc'", "bash /dev/fd/3 3<<< 'rm -rf /etc'",
+    "read -rp x -t 1 c <<< 'rm -rf /etc'; $c", "read <<< 'rm -rf /etc'; $REPLY", "exec 3<<< 'rm -rf /etc'; read -ru 3 c; $c", "read -r -u3 c 3<<<'rm -rf /etc'; $c", "read -ru3 c 3<<<'rm -rf /etc'; $c", "exec 3<<< 'rm -rf /etc'; bash <&3", ". /dev/stdin <<< 'rm -rf /etc'", ". /dev/fd/0 <<< 'rm -rf /etc'", "bash /proc/self/fd/0 <<< 'rm -rf /etc'", "source /dev/fd/3 3<<< 'rm -rf /etc'", "bash /dev/fd/3 3<<< 'rm -rf /etc'",
     "x='$(rm -rf /etc)'; echo \"${x@P}\"", "PS1='$(rm -rf /etc)' bash -i <<< true", "PS4='`rm -rf /etc`'; set -x; true", "export PS0='$(rm -rf /etc)'",
 ]  # fmt: skip
 

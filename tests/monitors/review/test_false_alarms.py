@@ -31,6 +31,18 @@ ORDINARY = [
     "bash build.sh", "./configure && make", "watch -n 1 date", "time ls", "env | sort", "set -euo pipefail; ls", "for f in *.txt; do wc -l \"$f\"; done", "while read -r l; do echo \"$l\"; done < a", "GIT_PAGER=cat git log", "PAGER=less git diff", "EDITOR=true git commit --amend", "NODE_ENV=test npm test", "LC_ALL=C sort a", "tail -n 5 a", "curl -s https://example.com | jq .", "wget https://example.com/a.tgz",
 ]  # fmt: skip
 
+ROWS = "\n".join(f"name{number} {8000 + number}" for number in range(12))
+SPACED = " ".join(f"'name{number} value {number}'" for number in range(22))
+IN_ROWS = {
+    "two variables of one read": f'while read -r name port; do timeout 5 ./check "$name" "$port"; done <<E\n{ROWS}\nE',
+    "variables made of another": f'for p in {SPACED}; do k=${{p%% *}}; v=${{p#* }}; echo "$k $v"; done',
+    "names with spaces": f"for f in {SPACED}; do " + "; ".join(f'{run} "$f"' for run in ("wc -l", "file", "md5sum", "git add", "gzip -k", "convert x", "ls -l")) + "; done",
+    "a long list": 'while read -r l; do echo "$l"; done <<E\n' + "\n".join(f"line {number}" for number in range(140)) + "\nE",
+    "a longer list": 'while read -r l; do k="$l!"; echo "$k"; done <<E\n' + "\n".join(f"line {number}" for number in range(400)) + "\nE",
+    "a matrix": f"for os in {' '.join('abcdefghijkl')}; do for v in {' '.join('abcdefghijkl')}; do env OS=$os V=$v make test; done; done",
+}  # fmt: skip
+"""Loops over many rows whose values name no program."""
+
 
 def strictly(command: str) -> Review:
     return STRICT.review(Action("Bash", {"command": command}), ReviewContext())
@@ -43,6 +55,11 @@ def test_text_about_danger_is_no_danger(command: str) -> None:
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_everyday_work_is_not_stopped(command: str) -> None:
+    assert strictly(command).decision in (Decision.ALLOW, Decision.WARN)
+
+
+@pytest.mark.parametrize("command", IN_ROWS.values(), ids=IN_ROWS)
+def test_a_long_loop_whose_values_name_no_program_is_not_stopped(command: str) -> None:
     assert strictly(command).decision in (Decision.ALLOW, Decision.WARN)
 
 
