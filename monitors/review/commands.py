@@ -27,6 +27,8 @@ Seen = tuple[Finding, Invocation]
 """A finding and the command in which it was found."""
 
 
+MAX_LINES = 300
+"""Most shell lines of a skill or command that are reviewed, as of recipes of a build: 20,000 took 2.5 seconds."""
 READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xargs"})
 """Programs that read until there is no more, and so end no program that writes to them for ever."""
 
@@ -57,7 +59,13 @@ def command_findings(
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     changed = dict.fromkeys((*walk.overlay.put(), *(path for path, access in scene.touches if access == "write")))
-    defined = [found for path in changed for found in definition_findings(scene, path, _made(walk, path))]
+    no_text = _without_text(walk, scene)
+    defined = [
+        found
+        for path in changed
+        if path not in no_text
+        for found in definition_findings(scene, path, _made(walk, path))
+    ]
     whole = [
         found
         for found in (
@@ -93,7 +101,13 @@ def definition_findings(scene: Scene, path: str, text: str | None) -> Iterator[F
         )
         return
     yield from agent_definitions.written(scene, path, text)
-    for line in agent_definitions.shell_lines(text):
+    lines = agent_definitions.shell_lines(text)
+    if len(lines) > MAX_LINES:
+        yield not_read_to_its_end(
+            f"writes {shown}, which has the CLI run more than {MAX_LINES} lines", SPLIT, "a skill"
+        )
+        return
+    for line in lines:
         places = copy.copy(scene.places)
         within = replace(scene, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
         found = max(command_findings(line, within)[0], key=lambda one: one.risk, default=None)
@@ -107,6 +121,28 @@ def definition_findings(scene: Scene, path: str, text: str | None) -> Iterator[F
                 effect=effect("startup", f"{shown} has the CLI run `{line.strip()[:120]}`", target=shown),
             )
             return
+
+
+_BRINGS_NO_TEXT = frozenset({"chmod", "chown", "chgrp", "touch", "mkdir"})
+"""Programs that leave the text of a file as it is, or make it empty."""
+
+
+def _without_text(walk: Walk, scene: Scene) -> set[str]:
+    """Return the definitions to which the script brings no text: no program but those that bring none names them."""
+    named: set[str] = set()
+    if not any(one.name in _BRINGS_NO_TEXT for one in walk.invocations):
+        return named
+    others: set[str] = set(walk.overlay.put())
+    for one in walk.invocations:
+        paths = {scene.places.absolute(word, one.cwd) for word in one.operands() if ".md" in word}
+        if one.name in _BRINGS_NO_TEXT and not one.via and all(word.known and not word.glob for word in one.operands()):
+            named.update(paths)
+            others.update(scene.places.absolute(redirect.target, one.cwd) for redirect in one.redirects)
+        elif one.name == "git" and one.args[:1] and one.args[0] in ("add", "commit", "push"):
+            continue
+        elif one.name not in _CHANGES_NO_FILE and not scene.reads_only(one):
+            return set()
+    return named - others
 
 
 def _made(walk: Walk, path: str) -> str | None:

@@ -5,6 +5,7 @@ import pytest
 from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
+from monitors.review.commands import MAX_LINES
 from monitors.review.scene.agent_definitions import MAX_DEFINITION
 
 WORKSPACE = "/home/agent/work"
@@ -121,6 +122,36 @@ def test_a_skill_is_not_written_with_text_that_no_review_has_read(command: str) 
     assert review("Bash", harmless, command=f"mv notes.md {path}").decision is Decision.ALLOW
     harmful = {f"{WORKSPACE}/notes.md": LINES.format(name="tidy", line=HARM)}
     assert review("Bash", harmful, command=f"mv notes.md {path}").rule == "files.delete-outside"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "chmod 644 {}",
+        "touch {}",
+        "chown agent {}",
+        "cd . && chmod 644 {} && git add -A && git commit -m x",
+        "mkdir -p .claude/skills/tidy && touch {}",
+    ],
+)
+def test_what_brings_no_text_to_a_skill_is_not_stopped(command: str) -> None:
+    path = ".claude/skills/tidy/SKILL.md"
+    assert review("Bash", command=command.format(path)).rule != "skills.unread"
+    assert review("Bash", command=f"{command.format(path)}; base64 -d x > {path}").rule == "skills.unread"
+    assert review("Bash", command=f"{command.format(path)}; sed -i s/a/b/ {path}").rule == "skills.unread"
+
+
+def test_a_skill_is_no_link_to_a_file_that_is_written_later_without_the_review_of_a_skill() -> None:
+    path = ".claude/skills/tidy/SKILL.md"
+    known = {f"{WORKSPACE}/notes.md": PLAIN}
+    assert review("Bash", known, command=f"ln -s {WORKSPACE}/notes.md {path}").rule == "skills.unread"
+    assert review("Bash", known, command=f"cp notes.md {path}").decision is Decision.ALLOW
+
+
+def test_a_skill_of_more_lines_than_are_reviewed_is_not_written() -> None:
+    path = ".claude/skills/tidy/SKILL.md"
+    assert review("Write", file_path=path, content="!`ls`\n" * MAX_LINES).decision is Decision.ALLOW
+    assert review("Write", file_path=path, content="!`ls`\n" * (MAX_LINES + 1)).rule == "shell.too-much"
 
 
 @pytest.mark.parametrize("path", ["skills/tidy/SKILL.md", "commands/tidy.md", "skills/other/SKILL.md", "commands/a.md"])
