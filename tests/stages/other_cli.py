@@ -69,7 +69,9 @@ def _cursor(code: int, out: str, error: str, gate: bool) -> Heard:
         answer = json.loads(out)
     except ValueError:
         return Heard(not gate, error, {})
-    runs = not code and answer.get("permission", "" if gate else "allow") == "allow" and answer.get("continue", True)
+    # A question is taken and not enforced: the call runs.
+    passes = answer.get("permission", "" if gate else "allow") in ("allow", "ask")
+    runs = not code and passes and answer.get("continue", True)
     return Heard(bool(runs), str(answer.get("agent_message", "")), answer)
 
 

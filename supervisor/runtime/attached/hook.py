@@ -83,7 +83,7 @@ def main(path: str, when_away: str, seconds: float, event: str, relay: str = "",
         sys.path.append(__file__.rsplit("/", 4)[0])
         from supervisor.runtime.attached.adapters.other_cli import served
 
-        answer, why = served(cli, event, body, lambda own: reviewed(path, when_away, seconds, event, own)), ""
+        answer, why = served(cli, event, body, lambda own: reviewed(path, when_away, seconds, event, own, cli)), ""
     else:
         answer, why = reviewed(path, when_away, seconds, event, body)
     if why:
@@ -93,8 +93,11 @@ def main(path: str, when_away: str, seconds: float, event: str, relay: str = "",
     return 0
 
 
-def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes) -> tuple[bytes, str]:
-    """Return the answer to a hook, and why its call may not run; that is empty if the answer says it, or it may."""
+def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes, cli: str = "") -> tuple[bytes, str]:
+    """Return the answer to a hook, and why its call may not run; that is empty if the answer says it, or it may.
+
+    Of another CLI the hook is the gate, within a launched agent too.
+    """
     id_ = f"h{os.getpid()}-{time.time_ns():x}"
     seconds = seconds if event == GATE else min(seconds, OTHERS_SECONDS)
     begun = time.monotonic()  # noqa: TID251 - no packages here
@@ -104,7 +107,7 @@ def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes)
             return ask(path, body, id_), ""
         except AwayError as error:
             now = time.monotonic()  # noqa: TID251
-            if LAUNCHED in os.environ:
+            if LAUNCHED in os.environ and not cli:
                 return b"", ""
             if error.reached and breaks < MOST_BREAKS:
                 breaks, until = breaks + 1, now + seconds

@@ -117,12 +117,14 @@ class HookLink:
         event, payload = str(payload.get("hook_event_name") or ""), self._ids.with_id(payload, request_id)
         if self._over:
             return translation.reply(event, {}, stop=self._stop or UNWATCHED)
+        answer: Mapping[str, Any]
         if given := self._session().given_answer(request_id):
-            return translation.reply(event, orjson.loads(given)["response"].get("response") or {}, stop=self._stop)
-        if request_id not in self._answers and not self._session().waits_for(request_id):
-            async with self._reading:  # in the order in which they came
-                await self._hand_on(event, payload, request_id)
-        answer = await self._answer(event, payload, request_id)
+            answer = translation.reply(event, orjson.loads(given)["response"].get("response") or {}, stop=self._stop)
+        else:
+            if request_id not in self._answers and not self._session().waits_for(request_id):
+                async with self._reading:  # in the order in which they came
+                    await self._hand_on(event, payload, request_id)
+            answer = await self._answer(event, payload, request_id)
         if event == translation.GATE:
             self._ids.answered(payload, answer)
         return answer

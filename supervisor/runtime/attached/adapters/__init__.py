@@ -12,9 +12,10 @@ An adapter has:
     TOP       the other members that the file must have
     EVENTS    its own events, and the daemon's name of each
     entry     what stands in its settings for an event
-    payload   a hook as the daemon takes it; None: the daemon is not asked, and it passes
+    payload   a hook as the daemon takes it; None: the daemon is not asked, and it passes; a call that cannot be read
+              whole raises `UnreadCallError`, and is denied
     answer    the daemon's answer as the CLI reads it
 
-It is pure, with the standard library alone: the program of a hook imports it. What it is given is hostile: whatever a
-value is, it returns a hook, and the daemon judges that.
+It is pure, with the standard library alone: the program of a hook imports it. What it is given is hostile: a
+field that is missing, of another kind or there twice must not have less reviewed than runs.
 """

@@ -1,7 +1,8 @@
 """The hooks of Cursor, editor and CLI, as its documentation has them (cursor.com/docs/hooks, 2026).
 
 A call's gate reads a flat `permission`; if `failClosed` stands in its entry, everything else blocks the call: no
-output, an exit code other than 0, the end of its time. By captures of its hooks, a read comes by `beforeReadFile` in
+output, an exit code other than 0, the end of its time. At the gates `allow` and `deny` alone are enforced: an `ask` of
+`preToolUse` lets the call run, so none is answered. By captures of its hooks, a read comes by `beforeReadFile` in
 each version, and in some of them by `preToolUse` as well.
 """
 
@@ -10,7 +11,15 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from supervisor.runtime.attached.adapters.other_cli import in_folder
+from supervisor.runtime.attached.adapters.other_cli import (
+    UnreadCallError,
+    checked,
+    in_folder,
+    renamed,
+    text,
+    what_passes,
+    why_not,
+)
 
 NAME = "Cursor"
 FOLDER, FILE = ".cursor", "hooks.json"
@@ -34,6 +43,20 @@ READS = frozenset({"Read", "ReadFile"})
 TOOLS = {"Shell": "Bash", "StrReplace": "Edit", "EditNotebook": "NotebookEdit", "Delete": "Bash"}
 """The reviewer's tool of those that have another name. Every other is reviewed by its own name."""
 
+FIELDS = {
+    "Write": {"path": "file_path", "contents": "content"},
+    "Edit": {"path": "file_path"},
+    "NotebookEdit": {"path": "file_path", "target_notebook": "file_path", "notebook_path": "file_path"},
+    "Delete": {"path": "file_path"},
+}
+"""The reviewer's names of fields, by its tool; `contents` by captures of its hooks."""
+
+PATCH = "ApplyPatch"
+"""Its tool that changes files by a patch, in a form that differs by version and is not read."""
+
+CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+"""Events of calls."""
+
 MCP = "MCP:"
 """The beginning of the name of a server's tool. The server is not named."""
 
@@ -45,17 +68,26 @@ def entry(event: str, command: str, seconds: float) -> dict[str, Any]:
 
 
 def payload(event: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a hook as the daemon takes it; None for what is asked about by another hook."""
+    """Return a hook as the daemon takes it; None for what is asked about by another hook.
+
+    Raises:
+        UnreadCallError: It is a call that cannot be read whole.
+    """
     roots, read = given.get("workspace_roots"), given.get("hook_event_name") == "beforeReadFile"
-    if str(given.get("tool_name")) in READS and event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+    tool = given.get("tool_name")
+    if not read and isinstance(tool, str) and tool in READS and event in CALLS:
         return None
     root = roots[0] if isinstance(roots, list) and roots else ""
     own: dict[str, Any] = {"session_id": given.get("conversation_id"), "cwd": given.get("cwd") or root}
+    if event in CALLS:
+        text(own, "cwd")
     if event == "UserPromptSubmit":
         own["prompt"] = given.get("prompt")
     if read:
-        own["tool_name"], own["tool_input"] = "Read", {"file_path": given.get("file_path")}
-    elif event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        if tool is not None and not (isinstance(tool, str) and tool in READS):
+            raise UnreadCallError(f"A hook for reads says that it is of the tool {tool!r:.80}, so it was not run.")
+        own["tool_name"], own["tool_input"] = "Read", {"file_path": text(given, "file_path")}
+    elif event in CALLS:
         own["tool_name"], own["tool_input"] = _call(given, own["cwd"])
         own["tool_use_id"] = given.get("tool_use_id")
     if event == "PostToolUse":
@@ -66,17 +98,22 @@ def payload(event: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _call(given: Mapping[str, Any], cwd: object) -> tuple[str, object]:
-    tool, input_ = str(given.get("tool_name")), _read(given.get("tool_input"))
-    name = f"mcp__cursor__{tool.removeprefix(MCP)}" if tool.startswith(MCP) else TOOLS.get(tool, tool)
+    tool, input_ = text(given, "tool_name"), _read(given.get("tool_input"))
+    if tool == PATCH:
+        raise UnreadCallError(
+            f"Chaperon does not read patches, so {PATCH} was not run. Use Write, StrReplace or Delete."
+        )
+    if tool.startswith(MCP):
+        return f"mcp__cursor__{tool.removeprefix(MCP)}", input_
+    name = TOOLS.get(tool, tool)
     if not isinstance(input_, Mapping):
         return name, input_  # which no review takes, so that the call is refused
-    own = dict(input_)
+    own = renamed(input_, FIELDS.get(tool, FIELDS.get(name, {})))
     if tool == "Delete":  # the reviewer has no tool that deletes; this is what it does
-        return name, {"command": f"rm -- {shlex.quote(str(own.get('file_path') or own.get('path')))}"}
-    if name == "Bash":
+        own = {"command": f"rm -- {shlex.quote(text(own, 'file_path'))}"}
+    elif name == "Bash":
         own["command"] = in_folder(own.get("command"), own.pop("working_directory", None), cwd)
-    if name in ("Write", "Edit", "NotebookEdit") and "file_path" not in own:
-        own["file_path"] = own.pop("path", None)
+    checked(name, own)
     return name, own
 
 
@@ -106,14 +143,8 @@ def answer(given: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
     if event == "beforeSubmitPrompt":
         stopped = ours.get("continue") is False
         return {"continue": not stopped, **({"user_message": str(ours.get("stopReason"))} if stopped else {})}
-    if event.startswith(("post", "sessionEnd")):
+    if EVENTS.get(event, "PreToolUse") != "PreToolUse":
         more = output.get("additionalContext")
         return {"additional_context": str(more)} if more and event == "postToolUse" else {}
-    permission, reason = output.get("permissionDecision"), output.get("permissionDecisionReason")
-    if permission not in ("deny", "ask") and "updatedInput" in output:
-        permission = "deny"
-        reason = f"{output.get('additionalContext') or ''} This passes: {json.dumps(output['updatedInput'])}".strip()
-    if permission not in ("deny", "ask"):
-        return {"permission": "allow"}
-    why = str(reason or "Not reviewed.")
-    return {"permission": permission, "user_message": why, "agent_message": why}
+    why = why_not(output) or ("updatedInput" in output and what_passes(output))
+    return {"permission": "deny", "user_message": why, "agent_message": why} if why else {"permission": "allow"}

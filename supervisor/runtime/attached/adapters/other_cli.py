@@ -22,6 +22,36 @@ Ask = Callable[[bytes], tuple[bytes, str]]
 """Asks the daemon; returns its answer, and why the call may not run, which is empty if it may."""
 
 
+CANNOT_ASK = (
+    "This CLI's hooks put no question to a person, so the call was not run. A person can start the daemon of chaperon "
+    "if it is away (chaperon serve) and have the call tried again, or run it."
+)
+"""Text for a call of which a person was to be asked."""
+
+PLACES = frozenset({"file_path", "notebook_path", "path"})
+"""Fields that name the place of a call. The reviewer goes by one of them, and the CLI perhaps by another."""
+
+NEEDS = {
+    "Bash": ("command",),
+    "Write": ("file_path", "content"),
+    "Edit": ("file_path", "new_string"),
+    "NotebookEdit": ("file_path",),
+    "Read": ("file_path",),
+    "WebFetch": ("url",),
+}
+"""Fields without which a call would be reviewed as one that does less, by the reviewer's tool."""
+
+MAY_BE_EMPTY = frozenset({"content", "new_string"})
+"""Those of `NEEDS` of which an empty text says something."""
+
+OPTIONAL = ("path", "glob")
+"""Fields of other tools that narrow what is read; null is as if they were not there."""
+
+
+class UnreadCallError(ValueError):
+    """A call of which less can be read than may run, so that it does not run."""
+
+
 class Adapter(Protocol):
     """The parts of an adapter, which the package's docstring explains."""
 
@@ -36,7 +66,11 @@ class Adapter(Protocol):
         ...
 
     def payload(self, event: str, given: Hook) -> dict[str, Any] | None:
-        """A hook as the daemon takes it; None if the daemon need not be asked."""
+        """A hook as the daemon takes it; None if the daemon need not be asked.
+
+        Raises:
+            UnreadCallError: It is a call that cannot be read whole.
+        """
         ...
 
     def answer(self, given: Hook, ours: Hook) -> dict[str, Any]:
@@ -65,20 +99,94 @@ def served(name: str, event: str, body: bytes, ask: Ask) -> bytes:
         ask: Asks the daemon.
 
     Raises:
-        ValueError: The body is no JSON object, or there is no adapter of that name.
+        ValueError: The body is no JSON object, it says that it is another event, or there is no adapter of that name.
     """
     own = adapter(name)
     given = json.loads(body)
     if not isinstance(given, dict):
         raise ValueError("what the CLI sent is no JSON object")  # noqa: TRY004 - it is bytes of another program
-    payload = own.payload(event, given)
+    said = str(given.get("hook_event_name"))
+    if own.EVENTS.get(said, event) != event:
+        raise ValueError(f"what the CLI sent says that it is the hook {said}, and the settings have it as {event}")
+    try:
+        payload = own.payload(event, given)
+    except UnreadCallError as error:
+        return _line(own.answer(given, _refusal(str(error)) if event == GATE else {}))
     if payload is None:
         return _line(own.answer(given, {}))
     answer, why = ask(_line({**payload, "hook_event_name": event, "client": name}))
     ours = json.loads(answer or b"{}")
     if why and event == GATE:
-        ours = {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": why}}
+        ours = _refusal(why)
     return _line(own.answer(given, ours))
+
+
+def _refusal(why: str) -> Hook:
+    return {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": why}}
+
+
+def why_not(output: Hook) -> str:
+    """Return why a call may not run, by the daemon's output for it; empty if it may.
+
+    A question to the person is a refusal: the Gemini CLI knows none, and Cursor enforces none at the gates.
+    """
+    decision = output.get("permissionDecision")
+    reason = str(output.get("permissionDecisionReason") or "Not reviewed.")
+    return "" if decision in (None, "allow") else reason if decision == "deny" else f"{reason} {CANNOT_ASK}"
+
+
+def what_passes(output: Hook) -> str:
+    """Say with which input a call would pass, for a CLI that cannot be given it."""
+    return f"{output.get('additionalContext') or ''} This passes: {json.dumps(output['updatedInput'])}".strip()
+
+
+def text(given: Hook, field: str) -> str:
+    """Return a field of a hook that is a text.
+
+    Raises:
+        UnreadCallError: It is missing, empty or no text.
+    """
+    found = given.get(field)
+    if not isinstance(found, str) or not found:
+        raise UnreadCallError(_unread(f"its field {field} is missing, empty or no text"))
+    return found
+
+
+def renamed(input_: Hook, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a call's input with the reviewer's names of its fields.
+
+    Raises:
+        UnreadCallError: Two fields have the same meaning, of which the CLI may take the one that is not reviewed.
+    """
+    own: dict[str, Any] = {}
+    for field, value in input_.items():
+        name = names.get(field, field)
+        if name in own or (name in PLACES and own.keys() & PLACES):
+            raise UnreadCallError(_unread(f"{field} stands beside another field of the same meaning; give one of them"))
+        own[name] = value
+    return own
+
+
+def checked(tool: str, input_: Hook) -> None:
+    """Look for the fields by which the reviewer knows what a call does.
+
+    Args:
+        tool: The reviewer's tool.
+        input_: The input, with the reviewer's names.
+
+    Raises:
+        UnreadCallError: One is missing, or is no text.
+    """
+    for field in NEEDS.get(tool, ()):
+        if not (field in MAY_BE_EMPTY and input_.get(field) == ""):
+            text(input_, field)
+    for field in OPTIONAL:
+        if tool in ("LS", "Glob", "Grep") and input_.get(field) is not None and not isinstance(input_[field], str):
+            raise UnreadCallError(_unread(f"its field {field} is no text"))
+
+
+def _unread(why: str) -> str:
+    return f"Chaperon cannot tell what this call does, so it was not run: {why}."
 
 
 def in_folder(command: object, folder: object, cwd: object) -> object:
@@ -88,8 +196,15 @@ def in_folder(command: object, folder: object, cwd: object) -> object:
         command: The command.
         folder: The folder, if one is named.
         cwd: The folder in which the CLI works, from which the other is told.
+
+    Raises:
+        UnreadCallError: The folder is no text, or the one from which it is told is none.
     """
-    if not isinstance(command, str) or not isinstance(folder, str) or not isinstance(cwd, str) or not folder:
+    if folder is None or folder == "":
+        return command
+    if not isinstance(folder, str) or not isinstance(cwd, str):
+        raise UnreadCallError(_unread("the folder in which it would run is no text"))
+    if not isinstance(command, str):
         return command
     place = posixpath.normpath(posixpath.join(cwd, folder))
     first = f"cd {shlex.quote(place)} &&\n"

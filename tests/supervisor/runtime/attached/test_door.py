@@ -94,6 +94,22 @@ async def test_a_hook_that_is_asked_again_has_the_same_answer_and_is_reviewed_on
     assert len(base.events(events.ReviewMade)) == 1
 
 
+async def test_a_denied_call_without_an_id_that_is_asked_again_never_comes_back(tmp_path: Path) -> None:
+    base = Base(tmp_path)
+    words = Words(base)
+    with speaker(base.places.hooks_socket, base.repo) as cli:
+        async with served(base):
+            await say(cli, words.prompt())
+            assert denied(await say(cli, words.call(HARM), id_="h1"))
+            assert denied(await say(cli, words.call(HARM), id_="h1", by=1))
+            back = {**words.call(HARM), "hook_event_name": "PostToolUse", "tool_response": {"stdout": "of another"}}
+            await say(cli, back)
+            await until(lambda: any("PostToolUse" in str(event.frame) for event in base.events(events.LineReceived)))
+            lines = [str(event.frame) for event in base.events(events.LineReceived)]
+    assert len(base.events(events.ReviewMade)) == 1
+    assert not [line for line in lines if "tool_result" in line]
+
+
 async def test_an_id_of_a_harmless_call_does_not_let_another_call_run(tmp_path: Path) -> None:
     base = Base(tmp_path)
     words = Words(base)

@@ -13,7 +13,9 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter, in_folder
+from supervisor.runtime.attached.adapters import other_cli as at_work
+from supervisor.runtime.attached.adapters.other_cli import NAMES, UnreadCallError, adapter, in_folder
+from supervisor.runtime.attached.hook import LAUNCHED
 from supervisor.runtime.attached.hook_entries import FAILED, entries_for
 from supervisor.runtime.attached.settings_text import with_hooks
 from tests.stages.daemon import Base, ended, served, until
@@ -102,6 +104,38 @@ def test_without_a_daemon_no_call_runs_unless_the_person_chose_so(
             assert cli.send(hook_of(name, base, what)).runs, what
 
 
+def test_within_a_launched_agent_its_hook_is_still_the_gate(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LAUNCHED, "x")
+    base = Base(tmp_path)
+    with attached(name, base, wait=0.1) as cli:
+        heard = cli.send(hook_of(name, base, "a command"))
+    assert not heard.runs
+    assert "daemon of chaperon" in heard.reason
+
+
+def unasked(body: bytes) -> tuple[bytes, str]:
+    raise AssertionError(f"the daemon was asked: {body!r}")
+
+
+def test_a_call_that_cannot_be_read_whole_is_denied_in_the_clis_own_words(name: str) -> None:
+    given = {one["what"]: one["hook"] for one in json.loads((FOLDER / f"{name}.json").read_text())}["a command"]
+    body = json.dumps({**given, "tool_name": None}).encode()
+    answer = json.loads(at_work.served(name, "PreToolUse", body, unasked))
+    assert "deny" in (answer.get("decision"), answer.get("permission"))
+    assert "tool_name" in str(answer)
+    assert b"deny" not in at_work.served(name, "PostToolUse", json.dumps({"tool_name": None}).encode(), unasked)
+
+
+def test_a_hook_that_says_that_it_is_another_event_of_its_cli_is_not_taken(name: str) -> None:
+    own = adapter(name)
+    for said, ours in own.EVENTS.items():
+        if ours != "PreToolUse":
+            with pytest.raises(ValueError, match=said):
+                at_work.served(name, "PreToolUse", json.dumps({"hook_event_name": said}).encode(), unasked)
+
+
 @pytest.mark.parametrize("body", ["", "{", "[]", '"text"', "\udcff", "[" * 100_000])
 def test_a_hook_that_cannot_be_read_lets_no_call_run(name: str, tmp_path: Path, body: str) -> None:
     base = Base(tmp_path)
@@ -136,19 +170,26 @@ def test_a_command_with_a_folder_of_its_own_is_reviewed_as_one_that_goes_there(n
     assert in_folder("ls", "/w/.", "/w") == "ls"
     assert in_folder("ls", None, "/w") == "ls"
     assert in_folder(["ls"], "x", "/w") == ["ls"]
+    for folder, cwd in ((["x"], "/w"), ("x", None)):
+        with pytest.raises(UnreadCallError):
+            in_folder("ls", folder, cwd)
     there = in_folder("ls", "x", "/w")
     assert in_folder(there, "x", "/w") == there
 
 
-def test_a_payload_of_any_kind_of_value_becomes_a_hook(name: str) -> None:
+def test_a_payload_of_any_kind_of_value_becomes_a_hook_or_is_a_call_that_cannot_be_read(name: str) -> None:
     own = adapter(name)
     values: list[Any] = [None, 0, "", "x", [], [1], {}, {"a": None}, True, "\udcff"]
     keys = {key for one in json.loads((FOLDER / f"{name}.json").read_text()) for key in one["hook"]}
     for event, ours in own.EVENTS.items():
         for value in values:
             given = {**dict.fromkeys(keys, value), "hook_event_name": event}
-            made = own.payload(ours, given)
-            assert made is None or json.dumps(made)
+            try:
+                made = own.payload(ours, given)
+            except UnreadCallError:
+                assert ours in ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+            else:
+                assert made is None or json.dumps(made)
             for answer in ({}, {"hookSpecificOutput": {"permissionDecision": "deny"}}, {"continue": False}):
                 assert isinstance(own.answer(given, answer), dict)
     assert os.sep not in name
