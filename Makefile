@@ -10,7 +10,7 @@ run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scrip
 	$(VENV)/bin/chaperon demo
 
 test: $(STAMP)
-	$(VENV)/bin/python -m pytest --numprocesses=2 --dist=worksteal  # most tests wait for processes of their own
+	$(VENV)/bin/python -m pytest --numprocesses=3 --dist=worksteal  # most tests wait for processes of their own
 
 test-quick: $(STAMP)  ## while working: no real CLI, nothing slow
 	$(VENV)/bin/python -m pytest --numprocesses=2 --dist=worksteal -m "not real_cli and not slow"

@@ -9,7 +9,7 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     # A kernel file in memory, once at the start.
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
-    ("supervisor/runtime/filesystem.py", frozenset({"_repository", "ignored", "kind", "real", "stamp", "text"})),
+    ("supervisor/runtime/filesystem.py", frozenset({"_repository", "ignored", "kind", "names", "real", "stamp", "text"})),
     # What both ask of git: the path up to the worktree, and its configuration.
     ("checkpoints/workspace/repository.py", frozenset({"open_worktree"})),
     # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.

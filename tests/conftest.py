@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 
 from tests.opened import OpenWatch
 from tests.support import real_claude_path
+
+for _name in [each for each in os.environ if each.startswith("GIT_")]:
+    # Git's hooks and `git bisect run` name the repository that they are run for: tests must not work on that one.
+    del os.environ[_name]
 
 
 @pytest.fixture(autouse=True)

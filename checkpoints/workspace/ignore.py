@@ -150,6 +150,19 @@ def _without_trailing_spaces(line: bytes) -> bytes:
 def _regex(glob: bytes, *, by_name: bool) -> bytes:
     if by_name:
         return _segment(glob)
+    if (stars := _STARS_BEHIND_TEXT.match(glob)) is not None:
+        # Git compares what stands before the first wildcard by itself, and takes the stars behind it for a part of its
+        # own: `a**/b` ignores `ab`, and `a/x/y/b`.
+        text, behind = re.escape(stars[1]), glob[stars.end() :]
+        return text + (rb"(?:[^/]*/)*" + _path(behind) if stars[2] else rb".*")
+    return _path(glob)
+
+
+_STARS_BEHIND_TEXT = re.compile(rb"([^*?\[\\]*[^*?\[\\/])\*\*+(/|\Z)")
+
+
+def _path(glob: bytes) -> bytes:
+    """Return the regular expression for a path below the folder of the rules."""
     parts = _parts(glob)
     out = []
     for place, part in enumerate(parts):

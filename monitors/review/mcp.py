@@ -6,7 +6,7 @@ of the CLI's shell.
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -24,10 +24,14 @@ from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
 from monitors.review.verdict.assess import without_comments
 
-MAX_FIELDS = 200
-"""Most fields looked at of one call, and most items of one list."""
-MAX_MAPPINGS = 200
-"""Most groups of fields within fields that are judged, 0.1 ms each. A later one that has something run is blocked."""
+MAX_FIELDS = 2_000
+"""Most fields of one group that are judged, and most items of one list. What has more, and has something run, is
+blocked."""
+MAX_NAMES = 20_000
+"""Most names of fields of one group that are looked at: a file of translations has 5,000."""
+MAX_MAPPINGS = 1_000
+"""Most groups of fields within fields that are judged, 10 to 60 microseconds each: 250 files pushed in one call, a
+collection of 200 requests. A later one that has something run is blocked."""
 MAX_DEPTH = 24
 """Deepest nesting of fields that is looked at. Steps of a plan are at two, blocks of a page within blocks at twelve."""
 MAX_WORDS = 3_000
@@ -67,11 +71,11 @@ _CODE_FIELDS = frozenset({"script", "code", "source", "snippet", "program", "exp
 _ARGUMENTS = ("args", "arguments", "argv", "params", "parameters")
 _STARTED = ("command", "cmd", "program", "executable", "binary", "file")
 _PLAIN = (str, int, float, type(None))
-_WORK = frozenset({"command", "cmd", "run", "script", "code", "sql", "statement", "statements", "path", "file_path", *_ARGUMENTS})  # fmt: skip
-"""Fields by which a group has something run, read or written."""
 _FROM = frozenset({"source", "src", "from", "old_path", "oldpath", "source_path", "old_name"})
 _TO = frozenset({"destination", "dest", "dst", "to", "target", "new_path", "newpath", "destination_path", "new_name"})
 _PATHS = frozenset({"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "paths", "files", "uri", "location", "relative_path", "absolute_path", "file_paths", *_FROM, *_TO})  # fmt: skip
+_WORK = frozenset({"cmd", "run", "sql", "query", "queries", "edits", *_CODE_FIELDS, *_ARGUMENTS, *_STARTED, *_PATHS})
+"""Fields by which a group has something run, read or written."""
 _CONTENTS = frozenset({"content", "contents", "text", "data", "new_string", "newtext", "new_str", "file_text", "body"})
 
 
@@ -86,17 +90,18 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
     """Yield the findings about what the fields of a call have done, by the verb of the tool."""
     verbs, server = words_of(tool)
     groups = _mappings(given)
-    too_deep = False
+    cut = False
     for depth, fields in islice(groups, MAX_MAPPINGS):
-        too_deep |= depth > MAX_DEPTH
+        cut |= depth > MAX_DEPTH or _is_cut(fields)
+        fields = fields if len(fields) <= MAX_FIELDS else dict(islice(fields.items(), MAX_FIELDS))
         for make in (_scripts, _statements, _paths, _flags):
             yield from make(scene, verbs, server, fields)
         # At the top the reviewer itself takes these for a shell's, whatever the tool is called.
         for text in (fields.get(name) for name in ("command", "cmd", "run") if depth):
             if isinstance(text, str):
                 yield from command_findings(text, scene)[0]
-    if too_deep or any(depth > MAX_DEPTH or not _WORK.isdisjoint(fields) for depth, fields in groups):
-        why = f"is more than a review goes through: more than {MAX_MAPPINGS} groups of fields, or deeper ones"
+    if cut or any(depth > MAX_DEPTH or _works(fields) for depth, fields in groups):
+        why = f"is more than a review goes through: over {MAX_MAPPINGS} steps, fields or items, or {MAX_DEPTH} in depth"
         yield not_read_to_its_end(why, "Give them in several calls.", "a list of steps")
     if not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS))):
         yield destroying(tool)
@@ -105,12 +110,24 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
 def _mappings(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the fields of a call, and those within them, with how deep they are; of what is too deep the first."""
     if isinstance(value, Mapping):
-        yield depth, dict(islice(value.items(), MAX_FIELDS))
+        yield depth, value
         value = list(value.values())
     if isinstance(value, (list, tuple)) and depth <= MAX_DEPTH:
         for each in value:
             if not isinstance(each, _PLAIN):
                 yield from _mappings(each, depth + 1)
+
+
+def _works(names: Iterable[object]) -> bool:
+    return any(isinstance(name, str) and name.lower() in _WORK for name in names)
+
+
+def _is_cut(fields: Mapping[str, Any]) -> bool:
+    """Whether a group has more than is judged of it, and what is left out may have something run."""
+    if len(fields) > MAX_NAMES or (len(fields) > MAX_FIELDS and _works(islice(fields, MAX_FIELDS, None))):
+        return True
+    long = (name for name, value in fields.items() if isinstance(value, (list, tuple)) and len(value) > MAX_FIELDS)
+    return _works(long)
 
 
 _OPERATIONS = ("operation", "action", "method", "api", "verb", "operation_name", "operationname")

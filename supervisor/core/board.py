@@ -190,6 +190,10 @@ class Board:
         """The agents that have not ended: those with a session, and those whose session could not be made."""
         return [*(session.summary for session in self._live.values()), *self.unmade.values()]
 
+    def find(self, agent: str) -> Session | None:
+        """Return the session of a live agent; None if there is none."""
+        return self._live.get(agent)
+
     def session(self, agent: str) -> Session:
         """The live session of that name.
 

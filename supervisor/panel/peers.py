@@ -25,6 +25,8 @@ def refusal(client: SocketAddress, server: SocketAddress, shims: Collection[int]
     if found.uid not in (0, os.getuid()):
         return f"it comes from user {found.uid}, and the panel is user {os.getuid()}'s"
     known, hidden = holders(found)
+    # Shims forbid being looked into, and are never who connects: their programs are looked at one by one.
+    hidden = [pid for pid in hidden if pid not in shims]
     for pid in known or hidden:
         line = process_tree.lineage(pid)
         if line is None and known:

@@ -216,7 +216,7 @@ def make_gateway(setup: Setup, board: Board) -> GatewayClient:
 def granted_hosts(board: Board, clock: Clock, agent: str) -> list[GrantedHost]:
     """Return the hosts that a person opened for an agent, for as long as they hold."""
     now = clock.mono()
-    session = next((one for one in board.live() if one.summary.agent == agent), None)
+    session = board.find(agent)
     return [
         GrantedHost(one.id, one.text, one.uses, None if one.expires is None else one.expires - now)
         for one in (session.allowances(now) if session is not None else ())

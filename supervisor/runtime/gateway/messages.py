@@ -77,6 +77,11 @@ class Reached:
     allowance: str = ""
     """The allowance by which; empty for a host of the configuration."""
 
+    def as_told(self) -> dict[str, Any]:
+        """Return what the daemon is told: a gateway outlives its daemon, and one of before knows no `allowance`."""
+        told = asdict(self)
+        return told if self.allowance else {name: told[name] for name in ("agent", "host", "times")}
+
 
 @dataclass(frozen=True, slots=True)
 class GrantedHost:

@@ -175,7 +175,7 @@ class Gateway:
         for site in self._sites.values():
             site.refused.clear()
         reached = [
-            asdict(Reached(agent, host, times, allowance))
+            Reached(agent, host, times, allowance).as_told()
             for agent, site in self._sites.items()
             for (host, allowance), times in site.reached.items()
         ]

@@ -6,7 +6,7 @@ agent are written again with another word in its place. Each file is replaced wh
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def forget_records(
             gone += _forget_in(segment, words, key, disk, seals)
     for path in sorted(directory.iterdir()):
         if path.name.endswith((TORN_SUFFIX, KEPT_SUFFIX)):
-            _drop_lines(path, words, disk)
+            _drop_lines(path, words, disk, seals)
     return gone
 
 
@@ -206,8 +206,8 @@ def _framed(n: int, body: bytes, line: bytes, secret: bytes) -> bytes:
     return made.removesuffix(b"\n")
 
 
-def _drop_lines(path: Path, words: ForgottenWords, disk: Disk) -> None:
-    data = path.read_bytes()
-    if words.anywhere(data):
-        kept: Iterable[bytes] = (line for line in data.splitlines(keepends=True) if not words.anywhere(line))
+def _drop_lines(path: Path, words: ForgottenWords, disk: Disk, seals: RecordSeals) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not words.anywhere(_plain(line, seals))]
+    if len(kept) < len(lines):
         replace_file(path, b"".join(kept), disk=disk)

@@ -373,10 +373,21 @@ class MergeQueue:
                     except Exception as error:  # noqa: BLE001 - whatever failed, other merges must not wait for it
                         log.exception("the merge of %s failed", merge.id)
                         await self._park(merge.id, f"it failed: {error}")
-                    await self.settled(self._now(merge))
+                    await self._settle(self._now(merge))
         finally:
             self._at_work.discard(key)
             del self._scopes[key]
+
+    async def _settle(self, merge: Merge) -> None:
+        """Have what follows a merge done; whatever of it fails, other merges go on."""
+        try:
+            await self.settled(merge)
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            log.exception("what follows the merge of %s failed", merge.id)
+            if self._now(merge).phase is MergePhase.RESOLVING:
+                await self.not_resolved(self._now(merge), f"{merge.why}; no agent could be given it: {error}")
 
     def _next(self, key: tuple[str, str]) -> Merge | None:
         if self._stands_still(key[0]):

@@ -55,6 +55,14 @@ def test_any_rules_mean_what_they_mean_to_git(repository: Path, lines: list[str]
     assert ignored_by_us(text, path) == ignored_by_git(repository, text, path)
 
 
+@pytest.mark.parametrize("text", ["a**/b", "a**", "x/a**", "x/a**/b", "a**/", "a**//", "a***/b", "x/ab**/c/"])
+@pytest.mark.parametrize(
+    "path", ["ab", "a/b", "a/x/y/b", "ax/b", "a", "x/a", "x/a/z/b", "x/ab", "x/abd/c/e", "x/abc/e"]
+)
+def test_stars_behind_text_mean_what_they_mean_to_git(repository: Path, text: str, path: str) -> None:
+    assert ignored_by_us(text.encode(), path) == ignored_by_git(repository, text.encode(), path)
+
+
 @pytest.mark.parametrize(
     ("text", "path", "ignored"),
     [

@@ -94,12 +94,43 @@ def test_fields_within_fields_are_judged_as_those_of_the_call(tool: str, given: 
     assert reviewed(tool.removeprefix("mcp__"), given).decision is Decision.BLOCK
 
 
-@pytest.mark.parametrize("most", [10, 60, 300])
+@pytest.mark.parametrize("most", [10, 60, 3_000])
 def test_a_step_behind_many_others_is_judged_or_too_much(most: int) -> None:
     steps: list[dict[str, object]] = [{"name": f"n{number}"} for number in range(most)]
     assert reviewed("plans__run", {"steps": steps}).decision is Decision.ALLOW
-    for step in ({"command": "rm -rf ~/notes"}, {"sql": "DROP TABLE users"}):
+    for step in (
+        {"command": "rm -rf ~/notes"},
+        {"sql": "DROP TABLE users"},
+        {"query": "DROP TABLE users"},
+        {"program": "rm -rf /home/ann/notes"},
+    ):
         assert reviewed("db__run", {"steps": [*steps, step]}).decision is Decision.BLOCK
+        assert reviewed("db__run", {**{f"n{number}": 1 for number in range(most)}, **step}).decision is Decision.BLOCK
+    move = {"source": "/home/ann/notes", "destination": "/tmp/x"}
+    assert reviewed("fs__move_files", {"steps": [*steps, move]}).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize("most", [10, 250, 3_000])
+def test_a_path_behind_many_others_is_judged_or_too_much(most: int) -> None:
+    paths = [f"{WORK}/a{number}" for number in range(most)]
+    assert reviewed("fs__delete_files", {"paths": [*paths, "/etc/hosts"]}).decision is Decision.BLOCK
+    edits = [{"old_string": "a", "new_string": "b"}] * most
+    last = {"old_string": "a", "new_string": "rm -rf ~/notes"}
+    given = {"path": ".husky/pre-commit", "edits": [*edits, last]}
+    assert reviewed("filesystem__edit_file", given).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("github__push_files", {"files": [{"path": f"src/a{n}.py", "content": "x = 1\n"} for n in range(250)]}),
+        ("postman__import", {"item": [{"request": {"url": {"host": ["x"], "path": ["a"]}}}] * 100}),
+        ("figma__draw", {"nodes": [{"id": n, "path": "M0 0", "fill": {"red": 1}} for n in range(300)]}),
+        ("notion__append", {"blocks": [{"text": {"rich": [{"plain": {"content": "a"}}]}}] * 100}),
+    ],
+)
+def test_long_calls_of_everyday_work_are_judged_to_their_end(tool: str, given: Mapping[str, Any]) -> None:
+    assert reviewed(tool, given).decision is Decision.ALLOW
 
 
 def test_a_step_below_many_others_is_judged_or_too_much() -> None:

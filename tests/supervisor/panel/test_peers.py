@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from supervisor.panel import peers
-from supervisor.runtime.shim.socket_owner import SocketAddress
+from supervisor.runtime.shim.socket_owner import Holders, SocketAddress
 
 CONNECT = """
 import ctypes, socket, sys
@@ -65,6 +65,15 @@ def test_a_process_below_a_shim_is_refused_though_it_has_no_mark() -> None:
 def test_a_process_into_which_one_cannot_look_is_refused_with_an_agents_mark() -> None:
     with listening() as server, visitor(server, "marked", "hidden") as (_, client):
         assert "agent" in peers.refusal(client, server.getsockname(), ())
+
+
+def test_a_persons_process_into_which_one_cannot_look_is_let_in_while_a_shim_is_one_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with listening() as server, visitor(server) as (process, client), visitor(server) as (shim, _):
+        # Root looks into every process: this is what another user's panel finds.
+        monkeypatch.setattr(peers, "holders", lambda _: Holders([], [process.pid, shim.pid]))
+        assert peers.refusal(client, server.getsockname(), [shim.pid]) == ""
 
 
 def test_a_connection_whose_process_has_gone_is_refused() -> None:

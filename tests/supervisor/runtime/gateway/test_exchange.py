@@ -105,6 +105,11 @@ async def test_named_hosts_are_reached_others_and_private_addresses_are_not(tmp_
         await until(lambda: stage.reached == [Reached("a1", f"127.0.0.1:{port}", 2)])
 
 
+def test_a_host_of_the_configuration_is_told_as_a_daemon_before_allowances_takes_it() -> None:
+    assert Reached("a1", "h:1", 2).as_told() == {"agent": "a1", "host": "h:1", "times": 2}
+    assert Reached(**Reached("a1", "h:1", 2, "w-1").as_told()) == Reached("a1", "h:1", 2, "w-1")
+
+
 async def test_other_hosts_count_at_once_for_an_agent_that_runs(tmp_path: Path) -> None:
     async with gateway(tmp_path) as stage:
         port = stage.upstream.port

@@ -14,6 +14,7 @@ from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import Cursor, list_segments, read_lines, read_records
 from supervisor.runtime.journal.signing import SigningKey
 from supervisor.runtime.journal.verification import verify
+from supervisor.runtime.protection.seals import RecordSeals
 from tests.faults import FaultyDisk
 
 KEY = SigningKey(b"k" * 32, since=4)
@@ -105,10 +106,17 @@ def test_an_index_and_what_was_put_aside_name_it_no_more(tmp_path: Path) -> None
     segment = list_segments(tmp_path)[0]
     save(build(segment), segment.path)
     torn = segment.path.with_name("x.jsonl.12.torn")
-    torn.write_bytes(b'half of "wilma"\n{"agent":"fred"}\n')
-    forget_records(tmp_path, WORDS, KEY, 10**6)
+    seals = RecordSeals([b"k" * 32], seals=True)
+    sealed = [
+        records.frame(
+            7, seals.event(records.spell(TimerFired(agent="fred", at=1.5, mono=1.5, name=name))), records.ORIGIN, b"k"
+        )[0]
+        for name in ("wilma", "barney")
+    ]
+    torn.write_bytes(b'half of "wilma"\n{"agent":"fred"}\n' + b"".join(sealed))
+    forget_records(tmp_path, WORDS, KEY, 10**6, seals=seals)
     assert not index_path(segment.path).exists()
-    assert torn.read_bytes() == b'{"agent":"fred"}\n'
+    assert torn.read_bytes() == b'{"agent":"fred"}\n' + sealed[1]
 
 
 @pytest.mark.parametrize("step", range(1, 30, 3))

@@ -30,7 +30,7 @@ def test_a_finding_is_a_line_with_its_remedy_below_it(base: Base, monkeypatch: p
         DoctorFinding("two", None, "less\nmuch"),
         DoctorFinding("three", False, "broken", "Mend it."),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda _: found)
+    monkeypatch.setattr(doctor, "examined", lambda _: iter(found))
     assert command("doctor").output == (
         "ok  one           fine\n--  two           less\n                  much\n"
         "NO  three         broken\n                  -> Mend it.\n"
