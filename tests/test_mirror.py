@@ -44,7 +44,6 @@ WITHOUT = {
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",
     "supervisor/rehearsal/fleets/director.py": "tests/end_to_end/test_fleet.py plays a whole fleet",
     "supervisor/rehearsal/fleets/fleet_run.py": "tests/end_to_end/test_fleet.py plays a whole fleet",
-    "supervisor/cli/task_options.py": "tests/supervisor/cli/commands/work/test_task.py gives each",
     "supervisor/runtime/api/routes/autopilot.py": "tests/supervisor/runtime/services/test_autopilot.py asks each route",
     "supervisor/runtime/api/routes/tasks.py": "tests/supervisor/cli/commands/work/test_task.py asks each route",
     "supervisor/protocol/tasks.py": "types; tests/supervisor/core/tasks",

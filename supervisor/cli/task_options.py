@@ -18,6 +18,15 @@ LIMITS = {
 }
 """Options of limits, and the limits that they set."""
 
+_APPROVAL = {
+    "approval_mode": "mode",
+    "require_approval_for": "require_approval_for",
+    "approval_tools": "tools",
+    "auto_approve": "auto_approve",
+    "approval_minutes": "deadline_seconds",
+}
+"""Options of approvals, and the settings that they set; those that are not given are the defaults."""
+
 _COUNT = click.IntRange(min=1)
 
 _OPTIONS = (
@@ -57,6 +66,21 @@ _OPTIONS = (
         help="Which of its actions wait for a person; as configured by default.",
     ),
     click.option(
+        "--approval-type",
+        "require_approval_for",
+        multiple=True,
+        help="Type of side effect that waits for a person, in mode ask; several times.",
+    ),
+    click.option(
+        "--approval-tool", "approval_tools", multiple=True, help="Tool whose every call waits; several times."
+    ),
+    click.option("--no-approval-tool", "auto_approve", multiple=True, help="Tool that never waits; several times."),
+    click.option(
+        "--approval-minutes",
+        type=click.FloatRange(min=0, min_open=True),
+        help="How long an action waits before it is denied, in minutes.",
+    ),
+    click.option(
         "--monitoring",
         "monitoring_level",
         type=click.Choice(["normal", "strict"]),
@@ -89,12 +113,18 @@ def body_of(about: Mapping[str, Any], limits: str) -> dict[str, Any]:
         own["max_execution_time_seconds"] = max(1, round(own["max_execution_time_seconds"] * 60))
     if own:
         given[limits] = own
-    if (mode := given.pop("approval_mode", None)) is not None:
-        given["approval"] = {"mode": mode}
+    if approval := {key: given.pop(name) for name, key in _APPROVAL.items() if name in given}:
+        # Without a mode nothing would wait: the smallest one in which what was said counts.
+        approval.setdefault("mode", "ask" if "require_approval_for" in approval else "risky")
+        if "deadline_seconds" in approval:
+            approval["deadline_seconds"] *= 60
+        given["approval"] = approval
     return {name: _whole(value) for name, value in given.items()}
 
 
 def _whole(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
     return common.whole_text(value) if isinstance(value, str) else value

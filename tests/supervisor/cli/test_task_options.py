@@ -1,0 +1,69 @@
+"""The options of `run` and `task add`: what the API takes can be said on the command line."""
+
+from dataclasses import fields
+from typing import Any
+
+import click
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from interventions.approval import ApprovalSettings
+from supervisor.cli.commands.work.run import run_command
+from supervisor.cli.task_options import body_of, task_options
+from supervisor.runtime.daemon.submission import OwnLimits, Submission
+
+
+@click.command()
+@task_options
+def options(**about: Any) -> None:
+    click.echo(orjson.dumps(body_of(about, "own_limits")))
+
+
+def body(*words: str) -> dict[str, Any]:
+    done = CliRunner().invoke(options, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    said: dict[str, Any] = orjson.loads(done.output)
+    return said
+
+
+VALUES = {
+    "--approval": "ask", "--approval-minutes": "5", "--monitoring": "strict", "--permission-mode": "plan",
+    "--max-cost": "2.5", "--max-minutes": "3", "--max-tokens": "7", "--max-memory-mb": "8", "--max-steps": "9",
+    "--max-file-operations": "10",
+}  # fmt: skip
+"""Values for options that do not take any text."""
+
+
+def everything() -> dict[str, Any]:
+    given = [(one.opts[0], VALUES.get(one.opts[0], "word")) for one in options.params]
+    return body(*(word for pair in given for word in pair))
+
+
+def test_a_run_has_an_option_for_each_field_of_a_submission() -> None:
+    said = {str(one.name) for one in run_command.params} | set(everything())
+    said |= {"repository"}  # `--repo`
+    assert set(Submission.model_fields) - {"limits"} <= said  # `own_limits` are single ones of `limits`
+    assert set(everything()["own_limits"]) == set(OwnLimits.model_fields) - {"max_cost_usd"}  # a field of its own
+
+
+def test_each_setting_of_approvals_has_an_option() -> None:
+    assert set(everything()["approval"]) == {one.name for one in fields(ApprovalSettings)}
+
+
+@pytest.mark.parametrize(
+    ("words", "approval"),
+    [
+        (("--approval", "ask"), {"mode": "ask"}),
+        (("--approval-type", "network"), {"require_approval_for": ["network"], "mode": "ask"}),
+        (("--approval-tool", "WebFetch"), {"tools": ["WebFetch"], "mode": "risky"}),
+        (("--approval", "ask", "--no-approval-tool", "Edit"), {"mode": "ask", "auto_approve": ["Edit"]}),
+        (("--approval-minutes", "1.5"), {"deadline_seconds": 90.0, "mode": "risky"}),
+    ],
+)
+def test_what_is_said_of_approvals_counts_without_a_mode(words: tuple[str, ...], approval: dict[str, Any]) -> None:
+    assert body(*words) == {"approval": approval}
+
+
+def test_what_is_not_said_is_left_to_the_configuration() -> None:
+    assert body() == {}
