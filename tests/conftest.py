@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Iterator
@@ -26,6 +27,11 @@ def _home_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     return
 
 
+_READABLE = "Exception in callback Future.set_result(None)"
+"""Said of a Unix socket that became readable in the very turn of the loop in which the wait for it was cancelled: anyio
+4 (`UNIXSocketStream`) takes the wait's end back one turn later. Nothing is lost by it."""
+
+
 class _LoopErrors(logging.Handler):
     """Collects what an event loop could only log."""
 
@@ -34,6 +40,8 @@ class _LoopErrors(logging.Handler):
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[0] is asyncio.InvalidStateError and _READABLE in record.getMessage():
+            return
         formatter = logging.Formatter()
         self.found.append(formatter.format(record))
 

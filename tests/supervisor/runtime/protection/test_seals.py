@@ -62,7 +62,8 @@ def test_what_was_changed_or_moved_is_not_opened(change: str) -> None:
         case "kind":
             body = body.replace(b"timer_fired", b"timer_armed")
         case "text":
-            body = body.replace(sealed[20:21], b"A" if sealed[20:21] != b"A" else b"B")
+            at = len(body) - len(sealed) + 20
+            body = body[:at] + (b"A" if body[at : at + 1] != b"A" else b"B") + body[at + 1 :]
         case _:
             body = body.replace(b'"sealed":"1.', b'"sealed":"2.')
     with pytest.raises(SealedRecordError) as error:
