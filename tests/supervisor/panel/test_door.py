@@ -118,8 +118,8 @@ async def test_an_agents_process_reaches_nothing_even_with_the_link(base: Base) 
         base.cli(
             "prompt = greet()\nimport socket\n"
             f"s = socket.create_connection(('127.0.0.1', {shown.port}))\n"
-            f"s.sendall(b'GET /static/panel.css HTTP/1.1\\r\\nHost: 127.0.0.1:{shown.port}\\r\\n\\r\\n')\n"
-            "try:\n    got = s.recv(100)\nexcept OSError:\n    got = b''\n"
+            f"asked = b'GET /static/panel.css HTTP/1.1\\r\\nHost: 127.0.0.1:{shown.port}\\r\\n\\r\\n'\n"
+            "try:\n    s.sendall(asked)\n    got = s.recv(100)\nexcept OSError:\n    got = b''\n"
             "open('got', 'wb').write(b'[' + got + b']')\ndone()\nhear()\n"
         )
         await daemon.submit(base.submission(), by="test")
