@@ -67,7 +67,7 @@ async def serve(
 
     turnstile = Turnstile(setup.clock.mono)
     api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher, kept)
-    from supervisor.runtime.api.routes.metrics import serve_metrics
+    from supervisor.runtime.api.routes.service.metrics import serve_metrics
     from supervisor.runtime.api.serving.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
 
@@ -142,15 +142,15 @@ def _make_api(
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
-    from supervisor.runtime.api.routes.autopilot import autopilot_routes
-    from supervisor.runtime.api.routes.budgets import budget_routes
-    from supervisor.runtime.api.routes.metrics import metrics_routes
-    from supervisor.runtime.api.routes.orders import forgetting_routes
-    from supervisor.runtime.api.routes.outcomes import outcome_routes
-    from supervisor.runtime.api.routes.projects import project_routes
-    from supervisor.runtime.api.routes.recovery import recovery_routes
-    from supervisor.runtime.api.routes.tasks import task_routes
-    from supervisor.runtime.api.routes.trust import program_routes
+    from supervisor.runtime.api.routes.agents.autopilot import autopilot_routes
+    from supervisor.runtime.api.routes.agents.orders import forgetting_routes
+    from supervisor.runtime.api.routes.agents.projects import project_routes
+    from supervisor.runtime.api.routes.agents.recovery import recovery_routes
+    from supervisor.runtime.api.routes.service.budgets import budget_routes
+    from supervisor.runtime.api.routes.service.metrics import metrics_routes
+    from supervisor.runtime.api.routes.service.outcomes import outcome_routes
+    from supervisor.runtime.api.routes.service.trust import program_routes
+    from supervisor.runtime.api.routes.work.tasks import task_routes
     from supervisor.runtime.services import rollbacks
     from supervisor.runtime.services.autopilot import Autopilot
     from supervisor.runtime.services.forgetting import Forgetting

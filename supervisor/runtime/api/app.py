@@ -3,18 +3,18 @@
 from fastapi import FastAPI
 
 from supervisor import __version__
-from supervisor.runtime.api.routes.actions import action_routes
-from supervisor.runtime.api.routes.agents import agent_routes
-from supervisor.runtime.api.routes.allowances import allowance_routes
-from supervisor.runtime.api.routes.budgets import cost_routes
-from supervisor.runtime.api.routes.checkpoints import checkpoint_routes
-from supervisor.runtime.api.routes.discoveries import discovery_routes
-from supervisor.runtime.api.routes.health import health_routes
-from supervisor.runtime.api.routes.merges import merge_routes
-from supervisor.runtime.api.routes.orders import order_routes
-from supervisor.runtime.api.routes.streams import stream_routes
-from supervisor.runtime.api.routes.trust import trust_routes
-from supervisor.runtime.api.routes.work import work_routes
+from supervisor.runtime.api.routes.agents.actions import action_routes
+from supervisor.runtime.api.routes.agents.agents import agent_routes
+from supervisor.runtime.api.routes.agents.allowances import allowance_routes
+from supervisor.runtime.api.routes.agents.checkpoints import checkpoint_routes
+from supervisor.runtime.api.routes.agents.orders import order_routes
+from supervisor.runtime.api.routes.service.budgets import cost_routes
+from supervisor.runtime.api.routes.service.health import health_routes
+from supervisor.runtime.api.routes.service.long_work import work_routes
+from supervisor.runtime.api.routes.service.streams import stream_routes
+from supervisor.runtime.api.routes.service.trust import trust_routes
+from supervisor.runtime.api.routes.work.discoveries import discovery_routes
+from supervisor.runtime.api.routes.work.merges import merge_routes
 from supervisor.runtime.api.serving.bodies import BoundedBodies
 from supervisor.runtime.api.serving.json_edge import ErrorResponse, speak_json
 from supervisor.runtime.api.serving.turnstile import QuestionsInTurn, Turnstile

@@ -1,6 +1,7 @@
 """The command that runs recorded sessions through today's reviewer, detectors and controller, offline."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,17 +30,7 @@ from supervisor.cli import common
 @click.option("--progress", is_flag=True, help="Say how far it is with --json too, on standard error.")
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
-def replay_command(
-    paths: tuple[Path, ...],
-    timeline: bool,
-    here: bool,
-    policy: str,
-    against: Path | None,
-    html: Path | None,
-    progress: bool,
-    show_all: bool,
-    as_json: bool,
-) -> None:
+def replay_command(**options: Any) -> None:
     """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
@@ -54,8 +45,8 @@ def replay_command(
         # Here and not above: the reviewer and all detectors take most of a second to load, which `--help` need not pay.
         from supervisor.cli.commands.policy.replaying import run_replay
 
-        return run_replay(paths, timeline, here, policy, against, html, progress, show_all, as_json)
+        return run_replay(**options)
 
-    if timeline and as_json:
+    if options["timeline"] and options["as_json"]:
         raise click.UsageError("--timeline is for people; --json has the issues and their events.")
     common.run(work)

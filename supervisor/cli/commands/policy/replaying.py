@@ -55,6 +55,7 @@ COLUMNS = (
 
 
 def run_replay(
+    *,
     paths: tuple[Path, ...],
     timeline: bool,
     here: bool,

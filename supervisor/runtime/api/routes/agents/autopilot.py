@@ -6,7 +6,7 @@ from uuid import uuid4
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from supervisor.runtime.api.routes.orders import RequestId
+from supervisor.runtime.api.routes.agents.orders import RequestId
 from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.services.autopilot import Autopilot, AutopilotWanted

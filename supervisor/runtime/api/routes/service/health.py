@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from supervisor import __version__
 from supervisor.protocol.events import WorkTakenOver
-from supervisor.runtime.api.routes.orders import OrdersInForce, in_force_now
+from supervisor.runtime.api.routes.agents.orders import OrdersInForce, in_force_now
 from supervisor.runtime.api.routes.parts import JournalParts, TimeParts
 from supervisor.runtime.daemon.runners import Runners
 

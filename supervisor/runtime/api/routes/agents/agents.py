@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.orders import RequestId
+from supervisor.runtime.api.routes.agents.orders import RequestId
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.api.serving.agent_rows import AgentRows
 from supervisor.runtime.api.serving.turnstile import Turnstile
