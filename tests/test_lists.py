@@ -29,7 +29,7 @@ from supervisor.cli.commands.agents.view import _SHOWN
 from supervisor.cli.words import COLOURS
 from supervisor.config import model
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
-from supervisor.config.sections import knowledge, patterns
+from supervisor.config.sections import knowledge, notify, patterns, resources
 from supervisor.config.sections.base import Section
 from supervisor.core import timers
 from supervisor.core.decisions.adoption import TABLE as TAKING_OVER
@@ -66,7 +66,7 @@ def test_each_limit_of_a_task_is_watched_metered_tightened_and_configured() -> N
     assert {each.used for each in LIMITED} == set(ResourceUsage._fields)
     assert strict_limits(Limits(), ResourceUsage()).keys() == limits
     assert LEAST.keys() == limits - {"max_cost_usd"}, "half of what is left of a cost has its own least"
-    assert limits <= model.Resources.model_fields.keys()
+    assert limits <= resources.Resources.model_fields.keys()
 
 
 def test_a_throttled_limit_is_refused_at_the_gate_whichever_it_is_but_for_memory_which_the_kernel_holds() -> None:
@@ -83,7 +83,7 @@ def test_each_severity_has_its_place_wherever_they_are_told_apart(severity: Seve
     assert severity in notifications.PRIORITY
     assert severity in notifications.KINDS
     assert str(severity) in COLOURS
-    assert str(severity) in key(model.Channel, "min_severity") & key(patterns.CustomPatternSection, "severity")
+    assert str(severity) in key(notify.Channel, "min_severity") & key(patterns.CustomPatternSection, "severity")
 
 
 @pytest.mark.parametrize("decision", Decision)

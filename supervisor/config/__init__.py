@@ -4,7 +4,7 @@ sections/       the sections of the configuration, one model each
 brought         settings of a repository that the CLI would take in, read from its files
 environment     the environment of an agent
 load            files and environment variables to one checked configuration
-model           the whole configuration, with its defaults
+model           the whole configuration, with its defaults, and the sections that are not in `sections`
 paths           the paths of state, runtime files and socket, and the creation of their directories
 problems        faults of values, as sentences
 programs        keys of the configuration whose values are programs or code

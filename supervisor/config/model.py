@@ -1,38 +1,35 @@
-"""The whole configuration, with its defaults.
+"""The whole configuration, with its defaults, and the sections that are not in `sections`.
 
 `docs/reference/configuration.md` lists it for readers; `make docs` draws that from here.
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from interventions.approval import ApprovalSettings
-from monitors.contract.bounds import Count, Days, Pause, Seconds, Share
-from monitors.contract.tasks import Limits
-from monitors.contract.words import Decision
+from monitors.contract.bounds import Count, Days
 from monitors.masking import checked_patterns
 from supervisor.config.sections.base import (
     AbsolutePath,
-    Expression,
-    FilePath,
     PluginName,
     PluginNames,
     Section,
     Texts,
-    Without,
 )
-from supervisor.config.sections.embedded import embeds, settings_from
+from supervisor.config.sections.embedded import embeds
 from supervisor.config.sections.exporters import ExporterSettings
+from supervisor.config.sections.hooks import HooksSection
 from supervisor.config.sections.interventions import Interventions
-from supervisor.config.sections.knowledge import KnownLauncher, KnownProgram, KnownRule, Pieces
+from supervisor.config.sections.notify import Notify
 from supervisor.config.sections.patterns import PatternsSection, ProgressSection
+from supervisor.config.sections.resources import Resources
+from supervisor.config.sections.review import ReviewerSection, RuleSection
 from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.workspaces import CheckpointsSection, WorkspacesSection
 from supervisor.core.decisions.stop_sequence import StopSequence
-from supervisor.core.settings import DiscoverySettings, LimitSettings, MergeSettings, TaskSettings, VerifySettings
+from supervisor.core.settings import DiscoverySettings, MergeSettings, TaskSettings, VerifySettings
 
 OWN_ARGUMENTS = frozenset(
     {
@@ -54,18 +51,6 @@ CREDENTIAL = r"^(environment|file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
 
 RECORD_KEY = r"^(file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
 """Places of the key of records."""
-
-MISSION_LIMITS: Mapping[str, int] = {
-    "max_file_operations": 100,
-    "max_memory_mb": 512,
-    "max_execution_time_seconds": 300,
-    "max_token_usage": 100_000,
-}
-"""The limits of the `mission` profile. One idle CLI holds about 205 MB, so they stop ordinary agents within minutes."""
-
-
-_REAL = Limits()
-"""The limits are words of the journal too, where a task may have others, so that their bounds stand here."""
 
 
 def _variable_names(value: dict[str, str]) -> dict[str, str]:
@@ -96,15 +81,6 @@ def _arguments(value: tuple[str, ...]) -> tuple[str, ...]:
 def _patterns(value: dict[str, str]) -> dict[str, str]:
     if value and (problem := checked_patterns(value)):
         raise ValueError(problem)
-    return value
-
-
-def _below(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse what lies in no workspace, and git's own folder."""
-    for path in value:
-        steps = path.rstrip("/").split("/")
-        if {"", ".", "..", ".git"}.intersection(steps):
-            raise ValueError(f"{path!r} is no path below a workspace; write it relative, without `.`, `..` and `.git`")
     return value
 
 
@@ -189,125 +165,6 @@ class StopSection(Section):
     """The steps by which an agent is ended. Processes that are left after the last step are killed."""
 
 
-class ReviewerSection(Section):
-    """The review of every tool call before it runs."""
-
-    enabled: bool = True
-    """Whether calls are scored. The rules against destruction, and yours, hold either way."""
-    risk_threshold: Share = 0.7
-    """From this risk on a call is blocked, 0 to 1. Lower is stricter."""
-    review_mode: Literal["blocking", "async"] = "blocking"
-    """Every call is reviewed before it runs. `blocking`: it also waits until the journal has the review. `async`: a
-    call of low risk that changes nothing does not wait for the journal; its review is still written."""
-    rules: Annotated[tuple[KnownRule, ...], Field(strict=False)] = ()
-    """Rules that are added to the built-in knowledge, before it: what agents must not run. Those of the section `rules`
-    look at the text of a call, whatever its tool."""
-    programs: Annotated[tuple[KnownProgram, ...], Field(strict=False)] = ()
-    """Programs of yours, and which of their uses change nothing."""
-    launchers: Annotated[tuple[KnownLauncher, ...], Field(strict=False)] = ()
-    """Programs of yours that start another one."""
-    words: Pieces = Field(default_factory=dict)
-    """Pieces that patterns share: `<name>` in `match` and `reads` is the piece of that name. Lower case letters and
-    hyphens."""
-
-
-_NOT_MODIFY = Without((Decision.MODIFY,))
-
-
-class RuleSection(Section):
-    """A rule of your own for the reviewer, which looks at the text of a call.
-
-    Yours come before the built-in ones, in order; the first that matches decides, but none of yours allows what a
-    critical built-in rule blocks. A regular expression sees the text as the agent wrote it, and not what runs: options
-    between the words, quotes, variables, `env X=1 …`, `bash -c`, aliases and scripts pass it by. What must not run is
-    said by a rule of `reviewer.rules`, which means a program however it is started.
-    """
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    """Its name in reviews and incidents: lower case letters, digits, dots and hyphens. Example: `own.no-terraform`."""
-    tool: Annotated[str, Field(min_length=1)] = "*"
-    """The tool's name as a glob. Examples: `Bash`, `mcp__github__*`."""
-    match: Expression = ""
-    """Regular expression that is searched in the command, path or address of the call. Empty matches every call of
-    the tool."""
-    decision: Annotated[Decision, Field(strict=False), _NOT_MODIFY]
-    """`allow`, `warn` or `block`. (`modify` needs to know what to run instead, which no pattern says.)"""
-    reason: Annotated[str, Field(min_length=1)]
-    """The message to the agent: the reason, and the alternative."""
-
-    @model_validator(mode="after")
-    def _decidable(self) -> "RuleSection":
-        if self.decision is Decision.MODIFY:
-            raise ValueError("a rule cannot decide `modify`; use allow, warn or block")
-        return self
-
-
-class ModelPrice(Section):
-    """The price of a model, in US dollars for a million tokens.
-
-    It is for models that the CLI takes for another, as behind a proxy.
-    """
-
-    model: Annotated[str, Field(min_length=1)]
-    """The model's name as the CLI says it, or a glob of names. Example: `claude-*`."""
-    input: Annotated[float, Field(ge=0)]
-    """Of fresh input."""
-    output: Annotated[float, Field(ge=0)]
-    """Of output."""
-    cache_write: Annotated[float, Field(ge=0)] = 0.0
-    """Of input that is written into the cache."""
-    cache_read: Annotated[float, Field(ge=0)] = 0.0
-    """Of input that is read from the cache."""
-
-
-@embeds(LimitSettings, own_first=True)
-class Resources(Section):
-    """Limits of one task, unless it has its own. `null` lifts a limit.
-
-    Tokens and cost are those of all launches of an agent, by the CLI's report; replies not reported yet are estimated.
-    """
-
-    profile: Literal["real", "mission"] = "real"
-    """Source of limits that are not written here: `real` fits ordinary agents; `mission` is 100 file operations, 512
-    MiB, 300 s and 100,000 tokens, for small closed tasks."""
-    max_file_operations: Count | None = _REAL.max_file_operations
-    """Files written, edited or deleted."""
-    max_memory_mb: Count | None = _REAL.max_memory_mb
-    """Resident memory of the whole process tree, in MiB. One idle CLI holds about 205."""
-    max_execution_time_seconds: Count | None = _REAL.max_execution_time_seconds
-    """Wall time of the run, in seconds."""
-    max_token_usage: Count | None = _REAL.max_token_usage
-    """Tokens in and out, cached ones counted, subagents' too."""
-    max_steps: Count | None = None
-    """Calls of tools that are answered, whether they run or not. At the limit reads are refused as well."""
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    """Cost of the run, in US dollars. Empty, because behind proxies the CLI's prices are wrong; see `prices`."""
-    max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
-    """Cost of all agents together on one day of UTC, in US dollars. Once it is used up, all agents are held at their
-    next call, and so are those that start. They go on by themselves when the day is over, or by `chaperon resume`."""
-    max_tokens_per_day: Count | None = None
-    """Tokens of all agents together on one day of UTC, cached ones counted; as above. A subscription has no price, and
-    tokens are what it uses up."""
-    max_account_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
-    """Cost of the agents of one account on one day of UTC, in US dollars; as above. An account is named by its
-    credential (`chaperon budgets`), so that another credential has a budget of its own."""
-    max_account_tokens_per_day: Count | None = None
-    """Tokens of the agents of one account on one day of UTC; as above."""
-    prices: Annotated[tuple[ModelPrice, ...], Field(strict=False)] = ()
-    """Prices of models, which count instead of the CLI's; the first that fits."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_profile(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("profile") == "mission":
-            return {**MISSION_LIMITS, **value}
-        return value
-
-    def limits(self) -> Limits:
-        """The same as the protocol's type."""
-        return settings_from(Limits, self.model_dump())
-
-
 @embeds(ApprovalSettings)
 class Approval(Section):
     """Actions that wait for a person, who answers with `chaperon approve` or `chaperon deny`."""
@@ -329,53 +186,6 @@ class MetricsSection(Section):
     """A TCP address of this machine alone on which `/metrics` is served too, and nothing else. Example:
     `127.0.0.1:9464`; `chaperon dashboard` draws it in Grafana. Empty: none. Every user of the machine can read the
     names of agents and project folders there; pages of the web cannot."""
-
-
-def _address(value: str) -> str:
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
-        raise ValueError("this is no address; it begins with a service and ://, as in mailto://… or journal://")
-    return value
-
-
-class Channel(Section):
-    """A way to tell people of incidents."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    """Its name in `interventions.kinds.emergency_stop.notification_channels` and in incidents: lower case letters,
-    digits, hyphens and underscores."""
-    url: Annotated[str, AfterValidator(_address)] = Field(repr=False)
-    """Address in the form of apprise, which the `[notify]` extra brings, with its secrets; never shown. Examples:
-    `mailto://…`, `slack://…`. `journal://` is the journal of systemd, and `desktop://` this desktop by notify-send:
-    neither needs apprise."""
-    min_severity: Literal["low", "medium", "high", "critical"] = "high"
-    """Incidents below this are not sent."""
-    approvals: bool = True
-    """Whether it reports actions that wait for a person, which are no incidents. An action that gets its reply
-    before the message is sent is left out."""
-    ends: bool = True
-    """Whether it reports agents that are done, and agents that wait to be told more, which are no incidents."""
-    group_seconds: Pause = 10
-    """How long after an incident others are gathered into the same message, in seconds."""
-    digest_seconds: Pause = 600
-    """How long they are gathered once five messages were sent within that time, in seconds: a digest instead of a
-    storm. What is critical or waits for a reply is gathered for a minute at most. 0 makes no digests."""
-
-
-class Notify(Section):
-    """Notification of people about incidents, beside the incident log."""
-
-    channels: Annotated[tuple[Channel, ...], Field(strict=False)] = ()
-    """The channels."""
-    panel: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
-    """The address at which you reach the panel, for links in messages; empty for none. Example:
-    `http://127.0.0.1:8765`."""
-
-    @model_validator(mode="after")
-    def _told_apart(self) -> "Notify":
-        for name, count in Counter(channel.name for channel in self.channels).items():
-            if count > 1:
-                raise ValueError(f"{count} channels are named {name!r}; give each a name of its own")
-        return self
 
 
 class Audit(Section):
@@ -422,59 +232,6 @@ class Audit(Section):
         return self
 
 
-class CheckpointsSection(Section):
-    """When checkpoints are made by themselves, and how many are kept."""
-
-    enabled: bool = True
-    """Whether checkpoints are made by themselves: at the start, at the end of each turn, before risky actions, after
-    tests passed."""
-    periodic: int = Field(default=5, ge=0, le=1_000_000)
-    """A checkpoint of the whole project after every so many of its tasks that were done, in whatever worktrees; 0 makes
-    none."""
-    before_autopilot: bool = Field(default=True, alias="beforeAutopilot")
-    """Whether one is made when a person lets go of an agent: resumes it, or tells it more after its turn. It has what
-    that person changed."""
-    spacing_seconds: Pause = 10
-    """Least time from one checkpoint to one that nothing calls for but files that changed, in seconds: what a
-    rollback costs in good work at most. With 0 each change is captured; that slows a run whose model answers
-    within 300 ms by 4 %."""
-    also: Annotated[Texts, AfterValidator(_below)] = ()
-    """Paths that are captured although git ignores them: files, or folders with all their content, below the
-    workspace. Example: `.env`."""
-    max_file_mb: Count = 10
-    """How large a file may be, in MiB. Larger ones are named in the checkpoint, without their content, and a rollback
-    leaves them as they are."""
-    max_count: Count = Field(default=50, alias="maxCount")
-    """How many are kept for each workspace; the oldest unnamed one goes first. Git stores what is equal once, so most
-    cost little."""
-    max_age_days: Days = Field(default=30, alias="maxAgeDays")
-    """How long unnamed ones are kept, in days; as long as the records about them."""
-    quota_mb: Count = 4_096
-    """Size of one project's store, in MiB, above which more of the oldest are deleted. Named ones and the last three
-    stay; if they alone exceed it, an incident reports that. A hundred checkpoints of a large repository take some
-    hundred."""
-
-
-class WorkspacesSection(Section):
-    """Workspaces of agents."""
-
-    mode: Literal["in-place", "new"] = "in-place"
-    """In the worktree that is named, or each in a new one beside it, on a branch of its own; `chaperon run
-    --workspace` says otherwise for one task."""
-    base: str = "HEAD"
-    """The commit that new ones start from."""
-    folder: AbsolutePath | None = None
-    """Folder of new ones; none: `$XDG_DATA_HOME/chaperon/workspaces`."""
-    set_up: FilePath | None = None
-    """A program that is run in each new one before its agent starts, with AGENT, WORKSPACE and REPOSITORY in its
-    environment. Where it fails, no agent is started and the workspace is kept."""
-    set_up_seconds: Seconds = 600
-    """How long that may take, in seconds; fetching dependencies takes minutes."""
-    at_end: Literal["remove", "keep"] = "remove"
-    """The fate of one whose agent ended well: removed if all in it is committed, and its branch only if it has no
-    commit of its own; or kept. That of any other agent is kept."""
-
-
 @embeds(VerifySettings)
 class VerifySection(Section):
     """The check of agents' work: a command that chaperon runs itself, and believes instead of the agent.
@@ -507,56 +264,6 @@ class MergeSection(Section):
 @embeds(TaskSettings)
 class TasksSection(Section):
     """Stored tasks (`chaperon task`), which agents claim one after the other."""
-
-
-class HooksSection(Section):
-    """Scripts of yours for when something happens.
-
-    They run one after the other in the daemon's environment, in the folder that they are in, and get the facts as
-    variables, each also with CHAPERON_ and AXIOM_ before its name. `pre-start` and `pre-merge` veto by an exit code
-    other than 0; any other failure is logged and changes nothing. A relative path is below the configuration file's
-    directory. Scripts of the same names in `.chaperon/hooks/` of a repository run after these, in its main checkout,
-    once a person trusts them (`chaperon trust`).
-    """
-
-    pre_start: FilePath | None = Field(default=None, alias="pre-start")
-    """Before each launch of an agent, which waits for it: of one that is started again too. TASK_ID, AGENT, WORKSPACE,
-    REPOSITORY (the main checkout), BRANCH."""
-    post_complete: FilePath | None = Field(default=None, alias="post-complete")
-    """After an agent has ended. TASK_ID, AGENT, WORKSPACE, BRANCH, STATUS (`done`, `failed`, `stopped` or `lost`),
-    DURATION in seconds."""
-    on_pause: FilePath | None = Field(default=None, alias="on-pause")
-    """After an agent was paused. TASK_ID, AGENT, WORKSPACE, BRANCH, REASON, RUNNING_TASKS (the ids of all that have
-    not ended)."""
-    on_approval: FilePath | None = Field(default=None, alias="on-approval")
-    """When an action waits for a person. TASK_ID, AGENT, WORKSPACE, BRANCH, REQUEST (its id), TOOL, ACTION (its main
-    field), WHY, DEADLINE in seconds."""
-    on_intervention: FilePath | None = Field(default=None, alias="on-intervention")
-    """After an intervention was chosen. TASK_ID, AGENT, WORKSPACE, BRANCH, INTERVENTION (its id), KIND, PATTERN,
-    SEVERITY, MESSAGE, EFFECT (the effect of its own that a plugin's intervention names, or empty), DETAILS (JSON)."""
-    on_error: FilePath | None = Field(default=None, alias="on-error")
-    """After an incident that is an error: not after words to an agent and limits that tighten, which are routine.
-    ERROR_TYPE, MESSAGE, and, if it is an agent's, TASK_ID, AGENT, WORKSPACE, BRANCH."""
-    pre_merge: FilePath | None = Field(default=None, alias="pre-merge")
-    """Before a merge, which waits for it, and is not made if it fails or lasts too long. TASK_ID, AGENT, BRANCH,
-    TARGET, REPOSITORY."""
-    post_merge: FilePath | None = Field(default=None, alias="post-merge")
-    """After a merge. Those of `pre-merge`, and COMMIT_HASH."""
-    on_conflict: FilePath | None = Field(default=None, alias="on-conflict")
-    """If the two sides of a merge disagree. Those of `pre-merge`, and FILES (one a line), LEVEL."""
-    on_discovery: FilePath | None = Field(default=None, alias="on-discovery")
-    """If an agent notes a fact for others. TASK_ID, AGENT, WORKSPACE, BRANCH, DISCOVERY_ID, SCOPE, CONTENT."""
-    repositories: bool = True
-    """Whether scripts of repositories run, if a person trusts them."""
-    timeout: Seconds = 30
-    """How long a script may take, in seconds, before it is ended; at the daemon's end also how long those that are
-    due may take together."""
-
-    def programs(self) -> dict[str, str]:
-        """The scripts that run, by the key that names them."""
-        # Each key of the section that names a script has an alias.
-        fields = ((field.alias, getattr(self, name)) for name, field in type(self).model_fields.items())
-        return {alias: path for alias, path in fields if alias is not None and path is not None}
 
 
 @embeds(DiscoverySettings)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from monitors.secret_patterns import names_secret
-from supervisor.config.model import Config, HooksSection, Plugins
+from supervisor.config.model import Config, Plugins
+from supervisor.config.sections.hooks import HooksSection
 from supervisor.config.settings_guard import is_guarded
 
 FILE_KEYS: tuple[str, ...] = (

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import anyio
 
-from supervisor.config.model import Agent, CheckpointsSection, Config
+from supervisor.config.model import Agent, Config
 from supervisor.config.paths import StatePaths
+from supervisor.config.sections.workspaces import CheckpointsSection
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
 from supervisor.runtime.daemon.submission import Submission

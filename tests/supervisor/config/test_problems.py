@@ -1,8 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
-from supervisor.config.model import Config, RuleSection
+from supervisor.config.model import Config
 from supervisor.config.problems import EXPECTED, dotted, explain, found, nearest, section_at
+from supervisor.config.sections.review import RuleSection
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from monitors.review.settings import Profile
 from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
 from supervisor.cli.words import COLOURS, clean
-from supervisor.config.model import Config, RuleSection
+from supervisor.config.model import Config
 from supervisor.config.paths import home, places
+from supervisor.config.sections.review import RuleSection
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock

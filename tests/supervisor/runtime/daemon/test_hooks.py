@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 from monitors.contract.words import Severity
-from supervisor.config.model import Config, HooksSection
+from supervisor.config.model import Config
+from supervisor.config.sections.hooks import HooksSection
 from supervisor.protocol import events
 from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.words import AgentState, DiscoveryScope
