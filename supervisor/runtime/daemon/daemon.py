@@ -4,30 +4,24 @@
 and the commands go to the agent's runner, which performs them once the journal has what led to them.
 """
 
-import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from checkpoints.workspace.repository import project_of
-from checkpoints.worktrees import Workspace
 from interventions.decisions import Incident
 from interventions.texts.fields import cut
-from monitors.contract.errors import NotFoundError, UsageError
+from monitors.contract.errors import NotFoundError
 from monitors.contract.tasks import Limits, Task
 from monitors.contract.words import Severity
 from supervisor.config.model import Agent
 from supervisor.core.board import Board, MakeSession
 from supervisor.core.decisions.lifecycle import asked
 from supervisor.core.decisions.validation import refuse_illegal
-from supervisor.core.discoveries import briefing
 from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.summary import Summary
 from supervisor.core.session import Session
@@ -37,7 +31,7 @@ from supervisor.core.timers import RETRY
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.kinds.tasks import TaskClaimed, TaskMoved, TasksAdded
+from supervisor.protocol.kinds.tasks import TaskMoved
 from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.attaching import Attaching
@@ -48,8 +42,9 @@ from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
-from supervisor.runtime.daemon.hooks import HookRunner, VetoError
-from supervisor.runtime.daemon.orders import carried_out, held_by, refuse_drained, refuse_stopped
+from supervisor.runtime.daemon.hooks import HookRunner
+from supervisor.runtime.daemon.intake import Intake
+from supervisor.runtime.daemon.orders import carried_out
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.runner import CommandBatch, Tools
@@ -59,7 +54,7 @@ from supervisor.runtime.daemon.usage_turns import UsageTurns
 from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications, of_state
-from supervisor.runtime.journal.journal import Journal, JournalState
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
 from supervisor.runtime.merging.verification import Verifier
@@ -142,9 +137,6 @@ class Daemon:
         """The exporters of the journal to other systems, for reading only."""
         self.checkpoint_manager = manager
         self.worktrees = worktrees
-        self._defaults = defaults or Defaults()
-        self._submitting: set[str] = set()
-        """Names of agents whose tasks are being taken."""
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
@@ -173,13 +165,27 @@ class Daemon:
         )
         again: Callable[[Session], HookLink | None] = lambda session: self.attaching.again(session)  # noqa: E731 - made later
         self.runners = Runners(board, tools, tasks, self._journal, again, self._over, launcher.directory)
-        self.attaching = Attaching(self, launcher.directory, tasks, self._free_name, self.refuse_tasks_for_now)
-        """The agents whose CLI others started."""
         rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
         self.verifier = Verifier(launcher, rules.notes)
         self.merging = MergeQueue(board, journal, self.happened, clock, self.verifier, rules, tasks)
         self.project_work = ProjectWork(self, board, tasks, self.fault)
         """Checkpoints and rollbacks of whole projects."""
+        self.intake = Intake(
+            self,
+            board,
+            journal,
+            launcher,
+            worktrees,
+            self.hooks,
+            self.runners,
+            self.project_work,
+            defaults or Defaults(),
+        )
+        """Takes tasks."""
+        self.attaching = Attaching(
+            self, launcher.directory, tasks, self.intake.free_name, self.intake.refuse_tasks_for_now
+        )
+        """The agents whose CLI others started."""
         self.checkpointing.together = self.project_work.together
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
@@ -226,7 +232,7 @@ class Daemon:
         """
         self._launcher.renew(launched)
         self.board.renew(make_session, renew)
-        self._defaults = replace(self._defaults, limits=limits)
+        self.intake.defaults = replace(self.intake.defaults, limits=limits)
 
     def _journal(self, event: events.AnyEvent) -> int:
         """Journal an event and count it; returns its sequence number."""
@@ -313,130 +319,20 @@ class Daemon:
     # ── what people ask ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def submit(self, wanted: Submission, by: str, claim: Claim | None = None) -> Summary:
-        """Take a task; its agent is launched once the journal has it.
+        """Take a task; see `Intake.submit`."""
+        return await self.intake.submit(wanted, by, claim)
 
-        Args:
-            wanted: The task, and how its agent is to work.
-            by: The person who asks, or `chaperon`.
-            claim: The claim of a stored task that the agent is for; None if it is for none.
+    def refuse_additions_for_now(self) -> None:
+        """Refuse what cannot be kept now; raises UnavailableError."""
+        self.intake.refuse_additions_for_now()
 
-        Raises:
-            UsageError: The task is impossible: see `Submission.check`; or the name is taken, or no session can be made
-                for it.
-            CheckpointError, SetUpError: No workspace could be made for it, or set up.
-            UnavailableError: The daemon is ending, or the disk is full.
-        """
-        since = self.journal.last
-        self.refuse_tasks_for_now()
-        workspace = await wanted.check()
-        self.refuse_tasks_for_now()  # the check took its time
-        name = wanted.name or self._free_name()
-        with self._naming(name):
-            return await self._submit(name, wanted, workspace, by, since, claim)
+    def usual(self, task: Task) -> Task:
+        """Return a task with the usual limits."""
+        return self.intake.usual(task)
 
     async def _before_relaunch(self, agent: str) -> None:
         known = self.board.summary(agent)
         await self.hooks.before_start(agent, known.task.id, known.workspace, known.project)
-
-    @contextmanager
-    def _naming(self, name: str) -> Iterator[None]:
-        """Hold a name for the task that is being taken, so that of several who want it at once one gets it."""
-        self.board.refuse_taken(name)
-        if name in self._submitting:
-            raise UsageError(f"There is an agent {name!r} already; nothing was started.", way_out="Take another name.")
-        self._submitting.add(name)
-        try:
-            yield
-        finally:
-            self._submitting.discard(name)
-
-    async def _submit(
-        self, name: str, wanted: Submission, workspace: str, by: str, since: int, claim: Claim | None
-    ) -> Summary:
-        self._refuse_shared_session(wanted.resume_session)
-        base, named = wanted.base_of_new(self._defaults), workspace
-        made: Workspace | None = None
-        if base is not None:
-            made = await self.worktrees.make(name, workspace, base)
-            workspace = made.path
-            self.refuse_tasks_for_now()  # where it is refused now, the workspace goes at the next start
-        self._defaults.refuse_off_limits(workspace)
-        task = wanted.task(claim.task if claim else f"t-{uuid4().hex[:8]}", workspace, self._defaults)
-        project = str(await anyio.to_thread.run_sync(project_of, Path(workspace)))
-        try:
-            await self.hooks.before_start(name, task.id, workspace, project)
-        except VetoError:
-            if made is not None:
-                await self.worktrees.close(workspace)
-            raise
-        await self._make_room(name)
-        self.refuse_tasks_for_now()  # so did these
-        refuse_drained(self.board.orders, project, task.labels)
-        refuse_stopped(self.board.orders, since, project, task.labels)
-        self.project_work.refuse_going_back(project)
-        session_id = task.resume_session or str(uuid4())
-        own: tuple[events.AnyEvent, ...] = ()
-        if wanted.verify:
-            spec = wanted.stored(task, name, named, base)
-            claim = Claim(task.id, f"r-{uuid4().hex[:8]}")
-            own = (
-                TasksAdded(**self.stamp(""), request_id=uuid4().hex, tasks=(spec,), by=by),
-                TaskClaimed(**self.stamp(""), task=task.id, run_id=claim.run_id, worker=name),
-            )
-        submitted = events.TaskSubmitted(
-            **self.stamp(name),
-            task=task,
-            workspace=workspace,
-            session_id=session_id,
-            project=project,
-            briefing=self._briefing(task, project, beside_others=made is not None or bool(claim and claim.goes_on_for)),
-            **(_made_before(self.board.summary(claim.goes_on_for)) if claim and claim.goes_on_for else _made_of(made)),
-            factors=dict(self.board.lessons.factors),
-            run_id=claim.run_id if claim else "",
-            opening=claim.opening if claim else "",
-        )
-        self.board.admit(submitted)
-        for event in own:
-            self.happened(event)
-        self.runners.start(name)
-        seq = self.happened(submitted)
-        if (pause := self.board.orders.pause_of(project, task.labels)) is not None:
-            self.happened(held_by(pause, self.stamp(name)))
-        log.info("%s submitted %s for agent %s in %s", by, task.id, name, workspace)
-        self._tell_of_company(name, workspace)
-        await self.journal.written(seq)
-        return self.board.summary(name)
-
-    def _briefing(self, task: Task, project: str, *, beside_others: bool) -> str:
-        known = self.board.discoveries.bearing_on(project, task.id)
-        return briefing(known, task.prompt, self._defaults.discoveries, beside_others=beside_others)
-
-    def _tell_of_company(self, name: str, workspace: str) -> None:
-        """Warn of agents that work in the same files.
-
-        Changes of one are counted for all, and rollbacks are refused.
-        """
-        if others := ", ".join(sorted(self.beside(name))):
-            what = f"Agent {name} works in {workspace}, and so does {others}: each sees, and may undo, what the other changes."
-            way_out = (
-                "Start agents with --workspace new to keep them apart; rollbacks wait until one works there alone."
-            )
-            self.fault(name, "workspace_shared", what, Severity.LOW, way_out)
-
-    async def _make_room(self, name: str) -> None:
-        """Set aside the files of an earlier agent of this name that the journal does not know, and report it."""
-        try:
-            aside = await anyio.to_thread.run_sync(self._launcher.set_aside, name)
-        except OSError as error:
-            raise UnavailableError(
-                f"The folder {self._launcher.directory(name)} of an earlier agent could not be set aside ({error}); "
-                "nothing was started.",
-                way_out="Move it away by hand, or choose another name.",
-            ) from error
-        if aside is not None:
-            what = f"The folder {self._launcher.directory(name)} was of an agent that the journal knows nothing of."
-            way_out = f"It was moved to {aside}, with what that agent printed. Remove it if nobody needs it."
-            self.fault(name, "earlier_life", what, Severity.MEDIUM, way_out)
 
     async def end_strangers(self, launches: Sequence[tuple[Path, Identity]]) -> None:
         """End running agents that the journal does not know: they cannot be watched."""
@@ -449,23 +345,6 @@ class Daemon:
             what = f"Agent {identity.agent!r} ran (shim {identity.shim_pid}, CLI {identity.cli_pid}), and the journal knows nothing of it. {fate}."
             way_out = f"Its workspace is as it left it; {launch} has what it printed."
             self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
-
-    def refuse_tasks_for_now(self) -> None:
-        """Refuse new agents while none can be started; raises UnavailableError."""
-        refuse_drained(self.board.orders)
-        self.refuse_additions_for_now()
-
-    def refuse_additions_for_now(self) -> None:
-        """Refuse what cannot be kept now; raises UnavailableError."""
-        if self.ending:
-            raise UnavailableError(
-                "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
-            )
-        if self.journal.state is JournalState.FULL:
-            raise UnavailableError(
-                "The disk of the state directory is full, so no new task is taken; nothing was started.",
-                way_out="Make room there, and ask again.",
-            )
 
     async def request(self, event: events.AgentRequest) -> Summary:
         """Take in what a person asks of an agent; it is in the journal when this returns.
@@ -538,15 +417,6 @@ class Daemon:
                 if not await end_launch(self._launcher.directory(agent, session.launch_number), session.identity):
                     log.error("agent %s could not be ended", agent)
 
-    def _refuse_shared_session(self, session_id: str | None) -> None:
-        """A session of the CLI has one owner: two at once would spoil its file."""
-        for one in self.board.at_work():
-            if session_id is not None and one.session_id == session_id:
-                raise UsageError(
-                    f"Agent {one.agent} is at work in session {session_id}; nothing was started.",
-                    way_out=f"Tell it what you want (chaperon say {one.agent}), or stop it first.",
-                )
-
     @property
     def projects(self) -> "ProjectCheckpoints":
         """Makes and forgets checkpoints of whole projects."""
@@ -559,7 +429,7 @@ class Daemon:
     async def _mark(self, project: str, done: str) -> None:
         """Make the checkpoint of a project that is due after every so many of its tasks."""
         if not self.ending:
-            await self.project_work.mark(project, done, self._defaults.checkpoint_every)
+            await self.project_work.mark(project, done, self.intake.defaults.checkpoint_every)
 
     async def _over(self, agent: str) -> None:
         """Make the checkpoint of a project that may be due, and close the workspace of an agent that ended."""
@@ -607,11 +477,6 @@ class Daemon:
         await self.checkpoint_manager.release(workspace)
         return await self.worktrees.give_up(workspace)
 
-    def _free_name(self) -> str:
-        """Return the first name that no agent has or had; a task that could not be taken uses none up."""
-        taken = {summary.agent for summary in self.board.summaries()} | self._submitting
-        return next(name for number in itertools.count(1) if (name := f"a{number}") not in taken)
-
     def _answers_due(self, agent: str) -> bool:
         return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
 
@@ -625,11 +490,7 @@ class Daemon:
         self.runners.start(submitted.agent, link)
         self.happened(submitted)
         log.info("agent %s attached: %s, process %d", submitted.agent, submitted.origin, link.cli_pid)
-        self._tell_of_company(submitted.agent, submitted.workspace)
-
-    def usual(self, task: Task) -> Task:
-        """Return a task with the usual limits."""
-        return replace(task, limits=self._defaults.limits)
+        self.intake.tell_of_company(submitted.agent, submitted.workspace)
 
     def launched_cli(self, lineage: Collection[int], mark: int) -> int | None:
         """The CLI that chaperon launched, of the agent of a process; None if it is no such agent's."""
@@ -653,25 +514,6 @@ class Daemon:
         """Live agents without a runner, of which there should be none."""
         live = [session.summary.agent for session in self.board.live()]
         return self.runners.without(live)
-
-
-class _MadeOf(TypedDict):
-    """The fields of a submission that are about a workspace that was made for it."""
-
-    branch: str
-    base: str
-    target: str
-
-
-def _made_of(made: Workspace | None) -> _MadeOf:
-    if made is None:
-        return _MadeOf(branch="", base="", target="")
-    return _MadeOf(branch=made.branch, base=made.base, target=made.target)
-
-
-def _made_before(known: Summary) -> _MadeOf:
-    """Return the facts of the workspace that was made for an earlier agent of the task."""
-    return _MadeOf(branch=known.branch, base=known.base, target=known.target)
 
 
 def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:

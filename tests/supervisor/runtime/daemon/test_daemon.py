@@ -11,15 +11,13 @@ import anyio
 import psutil
 import pytest
 
-from monitors.contract.errors import ChaperonError, IllegalStepError, NotFoundError, UsageError
+from monitors.contract.errors import IllegalStepError, NotFoundError, UsageError
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import policy, settings
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.runner import CommandBatch
-from supervisor.runtime.daemon.submission import UnavailableError
-from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
@@ -127,15 +125,6 @@ async def test_two_agents_run_at_once(base: Base) -> None:
     assert base.ran() == ["ls", "ls"]
 
 
-async def test_a_prompt_is_refused_before_anything_is_started(base: Base) -> None:
-    async with served(base) as (daemon, _):
-        with pytest.raises(UsageError, match="The prompt is empty"):
-            await daemon.submit(base.submission(prompt=" \n"), by="test")
-        with pytest.raises(UsageError, match="The prompt has 1048577 bytes"):
-            await daemon.submit(base.submission(prompt="x" * (1024 * 1024 + 1)), by="test")
-        assert daemon.board.summaries() == []
-
-
 async def test_a_prompt_of_a_megabyte_reaches_the_cli_whole(base: Base) -> None:
     base.cli("text = greet()\nopen('size', 'w').write(str(len(text)))")
     async with served(base) as (daemon, _):
@@ -152,16 +141,6 @@ async def test_an_agent_that_is_stopped_as_it_is_born_is_not_told_its_task(base:
         await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test"))
         assert (await ended(daemon)).state is AgentState.STOPPED
     assert "the task" not in (base.repo / "heard").read_text()
-
-
-async def test_a_full_disk_takes_no_new_task(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with served(base) as (daemon, _):
-        monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
-        monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
-        with pytest.raises(UnavailableError, match="disk of the state directory is full"):
-            await daemon.submit(base.submission(), by="test")
-        monkeypatch.undo()
-        assert daemon.board.summaries() == []
 
 
 async def test_requests_for_agents_that_are_not_there_are_told_apart(base: Base) -> None:
@@ -403,37 +382,5 @@ async def test_an_agent_that_is_put_down_is_gone_when_that_returns(base: Base) -
         await daemon.put_down("a1", "twice is as good as once")
 
 
-async def test_a_task_that_could_not_be_taken_uses_no_name_up(base: Base) -> None:
-    base.cli("begin()\ndone()\nhear()")
-    async with served(base) as (daemon, _):
-        for _ in range(3):
-            with pytest.raises(ChaperonError):
-                await daemon.submit(base.submission(name=None, workspace="new", base="no-such-commit"), by="test")
-        assert (await daemon.submit(base.submission(name=None), by="test")).agent == "a1"
-        await ended(daemon)
-
-
-async def test_names_are_given_in_turn_and_never_twice(base: Base) -> None:
-    async with served(base) as (daemon, _):
-        await daemon.submit(base.submission(name="a1"), by="test")
-        assert (await daemon.submit(base.submission(name=None), by="test")).agent == "a2"
-        await ended(daemon)
-        await ended(daemon, "a2")
-        assert unwatched(daemon) == []
-
-
 def unwatched(daemon: Daemon) -> list[str]:
     return daemon.unwatched()
-
-
-async def test_agents_that_work_in_the_same_files_are_warned_of(base: Base) -> None:
-    base.cli("begin()\nwhile True:\n    hear()")
-    async with served(base) as (daemon, _):
-        await daemon.submit(base.submission(), "ann")
-        await reached(daemon, AgentState.RUNNING)
-        assert base.incidents() == []
-        await daemon.submit(base.submission(name="a2"), "ann")
-        await until(lambda: bool(base.incidents()))
-    (incident,) = base.incidents()
-    assert (incident["type"], incident["agent"], incident["severity"]) == ("workspace_shared", "a2", "low")
-    assert "so does a1" in incident["summary"]
