@@ -16,7 +16,6 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import policy, settings
-from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.runner import CommandBatch
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
@@ -380,7 +379,3 @@ async def test_an_agent_that_is_put_down_is_gone_when_that_returns(base: Base) -
         assert daemon.board.summary("a1").state is AgentState.STOPPED
         assert processes_in(base.repo) == []
         await daemon.put_down("a1", "twice is as good as once")
-
-
-def unwatched(daemon: Daemon) -> list[str]:
-    return daemon.unwatched()
