@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from host.children import ERROR_BYTES, MOST_LEFT, ChildCommand, ChildResult, run_child, run_child_async
+from tests.support import alive
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -26,13 +27,6 @@ def in_a_thread(given: ChildCommand) -> ChildResult:
 RUNS = [pytest.param(run_child, id="blocking"), pytest.param(in_a_thread, id="async")]
 
 Run = Callable[[ChildCommand], ChildResult]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -92,14 +86,14 @@ def test_one_that_takes_too_long_is_ended_with_all_it_started(run: Run, text: st
     done = run(command(text, seconds=0.5))
     assert done.code is None
     child = int(done.output)
-    wait_until(lambda: not is_alive(child))
+    wait_until(lambda: not alive(child))
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_what_it_leaves_running_holds_up_nobody_and_is_ended(run: Run) -> None:
     done = run(command("sleep 600 & echo $!"))
     assert done.code == 0
-    wait_until(lambda: not is_alive(int(done.output)))
+    wait_until(lambda: not alive(int(done.output)))
 
 
 def test_a_process_that_left_the_group_and_writes_on_for_ever_holds_up_nobody() -> None:
@@ -145,7 +139,7 @@ async def test_a_caller_that_gives_up_leaves_nothing_and_gets_no_result(tmp_path
         tasks.cancel_scope.cancel()
     assert not got
     with anyio.fail_after(20):
-        while is_alive(int(told.read_text())):
+        while alive(int(told.read_text())):
             await anyio.sleep(0.01)
 
 

@@ -15,7 +15,7 @@ from supervisor.runtime.daemon import runner
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
-from tests.support import processes_in
+from tests.support import alive, processes_in
 
 pytestmark = pytest.mark.slow
 
@@ -98,15 +98,8 @@ async def escaped(base: Base) -> int:
 
 
 def nobody_lives(base: Base, summary: Summary, program: int) -> bool:
-    here = [process for process in processes_in(base.repo) if process.status() != psutil.STATUS_ZOMBIE]
+    here = [process for process in processes_in(base.repo) if alive(process.pid)]
     return not here and not any(alive(pid) for pid in (summary.cli_pid, summary.shim_pid, program))
-
-
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def incidents(base: Base) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 
 from monitors.contract.errors import IllegalStepError, NotFoundError, UsageError
@@ -20,7 +19,7 @@ from supervisor.runtime.daemon.runner import CommandBatch
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
-from tests.support import names_in, processes_in
+from tests.support import alive, names_in, processes_in
 
 TOO_OLD = 'import sys\nprint("2.0.9 (Claude Code)")'
 HANGS = "hear()\ntime.sleep(600)"
@@ -170,7 +169,7 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
         assert daemon.board.summary("good").state is AgentState.RUNNING
-        await until(lambda: not psutil.pid_exists(summary.cli_pid))
+        await until(lambda: not alive(summary.cli_pid))
     assert [incident["type"] for incident in faults(base)] == ["runner_failed"]
     async with run_daemon(base.setup()) as again:
         assert again.runners.adopted.found == 0, "it is written off, and does not fail at each start"
@@ -189,7 +188,7 @@ async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
         daemon.happened(events.ResourcesSeen(**daemon.stamp("bad"), **figures))
         summary = await ended(daemon, "bad")
         assert summary.state is AgentState.LOST
-        await until(lambda: not psutil.pid_exists(summary.cli_pid))
+        await until(lambda: not alive(summary.cli_pid))
         assert daemon.board.summary("good").state is AgentState.RUNNING
     (incident,) = faults(base)
     assert (incident["type"], incident["agent"]) == ("runner_failed", "bad")
@@ -229,7 +228,7 @@ async def test_an_agent_whose_session_cannot_be_made_at_a_start_waits_and_is_tol
             assert daemon.whose((os.getpid(),), 0) == ""
             with pytest.raises(NotFoundError, match="has no session"):
                 await daemon.request(events.PauseRequested(**daemon.stamp("bad"), by="ann"))
-            assert psutil.pid_exists(cli)
+            assert alive(cli)
             assert daemon.board.summary("good").state is AgentState.RUNNING
     (incident,) = faults(base)
     assert (incident["type"], incident["agent"]) == ("session_not_made", "bad")
@@ -259,7 +258,7 @@ async def test_an_agent_whose_session_cannot_be_made_is_ended_with_all_its_proce
             assert (stopped["state"], stopped["unwatched"]) == ("stopped", False)
             assert stopped["why"].endswith(": enough")
             assert names_in(base.repo) == []
-            assert not psutil.pid_exists(known.cli_pid)
+            assert not alive(known.cli_pid)
             assert daemon.board.at_work() == []
             assert (await client.post("/v1/agents/bad/stop", json=about)).status_code == 409
     states = [event.after for event in base.events(events.StateChanged)]
@@ -282,7 +281,7 @@ async def test_one_without_a_session_whose_shim_hangs_is_ended_without_its_shim(
     async with run_daemon(base.setup()) as daemon:
         os.kill(known.shim_pid, signal.SIGSTOP)
         assert (await daemon.request(events.StopRequested(**daemon.stamp("bad"), by="ann"))).state is AgentState.STOPPED
-    await until(lambda: not psutil.pid_exists(known.cli_pid) and not psutil.pid_exists(known.shim_pid))
+    await until(lambda: not alive(known.cli_pid) and not alive(known.shim_pid))
 
 
 async def test_a_task_whose_session_cannot_be_made_is_refused_and_leaves_no_trace(
@@ -317,7 +316,7 @@ async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopte
     monkeypatch.setattr(Session, "remember", remember)
     async with served(base) as (daemon, _):
         assert (await ended(daemon, "bad")).state is AgentState.LOST
-        await until(lambda: not psutil.pid_exists(cli))
+        await until(lambda: not alive(cli))
         assert daemon.board.summary("good").state is AgentState.RUNNING
         assert daemon.runners.adopted.reattached == 2
     assert [(one["type"], one["agent"]) for one in faults(base)] == [("runner_failed", "bad")]

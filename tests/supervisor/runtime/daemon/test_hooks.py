@@ -23,6 +23,7 @@ from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.merging.test_merge_queue import WORKS
+from tests.support import alive
 
 WAITS = "begin()\nwhile True:\n    hear()"
 
@@ -336,7 +337,7 @@ async def test_what_a_hook_leaves_ends_with_it_and_what_left_its_group_holds_not
         await daemon.submit(base.submission(), by="ann")
         assert (await ended(daemon)).state is AgentState.DONE
         left = int(said.with_name(f"{said.name}.left").read_text())
-        await until(lambda: not Path(f"/proc/{left}").exists())
+        await until(lambda: not alive(left))
     os.kill(int(said.read_text()), signal.SIGKILL)  # the person's own program, which meant to go on by itself
 
 

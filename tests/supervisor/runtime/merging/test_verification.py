@@ -17,6 +17,7 @@ from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.contained import end_noted
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from tests.stages.daemon import Base, served, until
+from tests.support import alive
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -33,13 +34,6 @@ async def checked(verifier: Verifier, folder: Path, command: str, seconds: float
     facts = {"TASK_ID": "t-1"}
     check = Check(name="a1", command=command, folder=str(folder), seconds=seconds, limits=Limits(), facts=facts)
     return await verifier.run(check)
-
-
-def lives(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
 
 
 FORKS_AWAY = f"""{sys.executable} -c '
@@ -69,14 +63,14 @@ async def test_the_exit_code_decides_and_the_end_of_the_output_is_kept(verifier:
 async def test_a_check_that_never_ends_is_ended_with_all_that_it_started(verifier: Verifier, tmp_path: Path) -> None:
     result = await checked(verifier, tmp_path, "setsid sleep 600 & echo $! > pid; wait", seconds=1)
     assert result.outcome is CheckOutcome.TIMED_OUT
-    assert not lives(int((tmp_path / "pid").read_text()))
+    assert not alive(int((tmp_path / "pid").read_text()))
 
 
 async def test_what_forked_away_is_ended_after_the_check_and_named(verifier: Verifier, tmp_path: Path) -> None:
     result = await checked(verifier, tmp_path, FORKS_AWAY)
     assert result.outcome is CheckOutcome.PASSED
     forked = int((tmp_path / "forked").read_text())
-    assert not lives(forked)
+    assert not alive(forked)
     assert [name.split()[0] for name in result.left] == [str(forked)]
     assert not list((tmp_path / "notes").glob("*"))
 
@@ -86,7 +80,7 @@ async def test_a_check_that_is_given_up_leaves_nothing(verifier: Verifier, tmp_p
         tasks.start_soon(checked, verifier, tmp_path, FORKS_AWAY + "; sleep 600")
         await until(lambda: (tmp_path / "forked").exists() and bool((tmp_path / "forked").read_text()))
         tasks.cancel_scope.cancel()
-    assert not lives(int((tmp_path / "forked").read_text()))
+    assert not alive(int((tmp_path / "forked").read_text()))
 
 
 async def test_a_check_has_no_key_of_the_models_api(verifier: Verifier, tmp_path: Path) -> None:
@@ -134,6 +128,6 @@ def test_what_a_check_left_is_ended_by_the_daemon_after_one_that_was_killed(tmp_
             pass
         daemon.kill()
     pid = int(forked.read_text())
-    assert lives(pid)
+    assert alive(pid)
     assert end_noted(tmp_path / "notes") == ["verify:a1"]
-    assert not lives(pid)
+    assert not alive(pid)

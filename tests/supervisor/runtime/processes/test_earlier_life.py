@@ -7,7 +7,6 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import psutil
 import pytest
 
 from monitors.contract.errors import UsageError
@@ -17,6 +16,7 @@ from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.services.retention import forget_strangers
 from tests.stages.daemon import Base, ended, reached, served, until
+from tests.support import alive
 
 WAITS = """
 begin()
@@ -62,11 +62,11 @@ async def test_an_agent_that_runs_and_of_which_the_journal_knows_nothing_is_ende
     assert await anyio.to_thread.run_sync(is_running, identity)
     lose_the_journal(base)
     async with served(base) as (daemon, client):
-        assert not psutil.pid_exists(identity.cli_pid)
+        assert not alive(identity.cli_pid)
         (told,) = [one for one in await anyio.to_thread.run_sync(base.incidents) if one["type"] == "unknown_agent"]
         assert f"CLI {identity.cli_pid}" in told["summary"]
         assert "It was ended" in told["summary"]
-        await until(lambda: not psutil.pid_exists(identity.shim_pid))
+        await until(lambda: not alive(identity.shim_pid))
         base.plan("ls")
         assert (await client.post("/v1/agents", json=base.submission().model_dump(mode="json"))).status_code == 201
         assert (await ended(daemon)).state is AgentState.DONE

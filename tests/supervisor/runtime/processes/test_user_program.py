@@ -10,6 +10,7 @@ import pytest
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.live import IDENTITY, git_environment
+from tests.support import alive
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -42,13 +43,6 @@ async def refusal(base: Base) -> tuple[dict[str, Any], Path]:
     return answer.json(), Path(kept.path)
 
 
-def is_alive(pid: str) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
-
-
 async def test_it_runs_in_the_workspace_first_and_knows_where_it_is(base: Base) -> None:
     program(base, 'echo "$AGENT $WORKSPACE $REPOSITORY $(pwd)" > set-up.txt')
     base.cli("begin()\ndone()\nhear()")
@@ -65,7 +59,7 @@ async def test_what_it_leaves_running_is_ended_and_holds_up_nobody(base: Base) -
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="ann")
         summary = await ended(daemon)
-    assert not is_alive((Path(summary.workspace) / "child").read_text().strip())
+    assert not alive(int((Path(summary.workspace) / "child").read_text()))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +96,7 @@ async def test_one_that_takes_too_long_is_ended_with_all_it_started(base: Base) 
         "took more than 1 s and was ended with all that it had started. The last that it said:\nso far"
         in problem["what"]
     )
-    assert not is_alive((kept / "child").read_text().strip())
+    assert not alive(int((kept / "child").read_text()))
 
 
 async def test_whoever_hangs_up_meanwhile_takes_the_task_back(base: Base) -> None:
@@ -114,7 +108,7 @@ async def test_whoever_hangs_up_meanwhile_takes_the_task_back(base: Base) -> Non
             await until(child.exists)
             (made,) = await daemon.worktrees.all()
             tasks.cancel_scope.cancel()
-        await until(lambda: not is_alive(child.read_text().strip()))
+        await until(lambda: not alive(int(child.read_text())))
         await until(lambda: not list(Path(made.path).parent.iterdir()))
         assert daemon.board.summaries() == []
     assert not subprocess.run(

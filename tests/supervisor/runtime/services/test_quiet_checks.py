@@ -7,6 +7,7 @@ from supervisor.protocol.events import CheckMade
 from supervisor.protocol.merges import CheckOutcome
 from supervisor.runtime.merging.verification import Check
 from tests.stages.daemon import Base, ended, served, until
+from tests.support import alive
 
 WORKS = """
 begin()
@@ -57,7 +58,7 @@ async def test_a_check_that_still_runs_as_its_agent_ends_is_ended_and_is_not_tol
         pid = int((base.repo / "pid").read_text())
         await daemon.request(events.StopRequested(**daemon.stamp("a1"), by="test", force=True))
         await ended(daemon)
-        await until(lambda: not Path(f"/proc/{pid}").exists())
+        await until(lambda: not alive(pid))
     assert base.events(CheckMade) == []
 
 

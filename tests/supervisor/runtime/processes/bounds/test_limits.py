@@ -15,6 +15,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.processes.bounds.cgroups import Ceiling
 from supervisor.runtime.processes.bounds.limits import Enforcer
 from tests.stages.house import SECONDS, bash, house, say
+from tests.support import alive
 
 BUSY = "timeout 40 python3 -c 'while True: pass # busy'"
 BUSY_AND_THEN = f"{BUSY} & sleep 2; kill %1; wait; echo over"
@@ -94,14 +95,7 @@ async def test_an_emergency_stop_of_a_throttled_tree_freezes_and_ends_it_for_goo
         await made.daemon.request(events.StopRequested(**made.daemon.stamp("a1"), by="test", force=True))
         assert (await made.ended()).after is AgentState.STOPPED
         assert len(made.events(events.TreeFrozen)) == 1
-        assert has_ended(busy)
-
-
-def has_ended(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+        assert not alive(busy.pid)
 
 
 class ToyShim:
