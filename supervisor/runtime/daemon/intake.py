@@ -33,7 +33,7 @@ from supervisor.runtime.processes.launcher import ProcessLauncher
 
 
 class IntakeParts(Protocol):
-    """What the intake needs of the daemon."""
+    """The parts of the daemon that the intake uses."""
 
     @property
     def ending(self) -> bool:
