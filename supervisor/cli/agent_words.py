@@ -9,6 +9,8 @@ from supervisor.cli import terminal
 from supervisor.cli.tables import Column
 from supervisor.cli.words import clean, local, when
 
+SANDBOX = "SANDBOX"
+
 COLUMNS = (
     Column("AGENT"),
     Column("STATE"),
@@ -20,6 +22,7 @@ COLUMNS = (
     Column("MEM", right=True, spare=3),
     Column("CPU", right=True, spare=2),
     Column("PROCS", right=True, spare=1),
+    Column(SANDBOX, spare=4),
     Column("TASK", most=60),
 )
 
@@ -31,6 +34,9 @@ LABEL = 11
 
 MOST_WAITING = 3
 """Actions of one agent that wait for a person that a list shows; the rest is a number."""
+
+MOST_HELD = 6
+"""Agents of one sandbox that are named in a line."""
 
 MOST_STEPS = 10
 """Of the last steps, those that are shown: what was done in the last minutes. `--json` has more."""
@@ -73,6 +79,7 @@ def row(agent: Agent, now: float) -> list[str]:
         "-" if over else f"{agent['memory_mb']:,.0f} MiB",
         "-" if not agent["cpu_seconds"] else duration(agent["cpu_seconds"]),
         "-" if over else f"{agent['processes']:,}",
+        (agent.get("sandbox") or "-").replace(", ", "/"),
         agent["task"]["prompt"],
     ]
 
@@ -86,6 +93,25 @@ def below_row(agent: Agent, now: float) -> Iterator[str]:
     if held := _held(agent):
         yield clean(held, SENTENCE)
     yield from (clean(line, SENTENCE) for line in _waiting(agent, now))
+
+
+def held_by(head: str, agents: Sequence[Agent]) -> str:
+    """Return the line on who is held by which sandbox, if the table under this head has no room for it.
+
+    It is about agents that are at work, and empty if none of them has a sandbox.
+    """
+    groups: dict[str, list[str]] = {}
+    for agent in agents:
+        if agent["ended_at"] is None:
+            groups.setdefault(agent.get("sandbox") or "none", []).append(agent["agent"])
+    if SANDBOX in head.split() or groups.keys() <= {"none"}:
+        return ""
+    each = (f"{name} ({', '.join(held[:MOST_HELD])}{_more(held, MOST_HELD)})" for name, held in sorted(groups.items()))
+    return clean(f"Sandbox: {'; '.join(each)}", SENTENCE)
+
+
+def _more(names: Sequence[str], most: int) -> str:
+    return f" and {len(names) - most:,} more" if len(names) > most else ""
 
 
 def of_which(order: Mapping[str, Any]) -> str:

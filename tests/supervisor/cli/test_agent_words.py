@@ -10,12 +10,14 @@ from supervisor.cli.agent_words import (
     MOST_WAITING,
     below_row,
     ending,
+    held_by,
     in_force,
     portrait,
     row,
     summing_up,
     why,
 )
+from supervisor.cli.tables import table
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from tests.support import acting
@@ -98,6 +100,29 @@ def test_an_api_that_does_not_answer_is_told_at_once() -> None:
 
 def test_a_row_has_a_value_for_each_column() -> None:
     assert len(row(agent(), NOW)) == len(COLUMNS) == len(row(agent(ended_at=NOW, cost_usd=0.0, cpu_seconds=3.0), NOW))
+
+
+def test_a_row_names_the_sandbox_and_its_profile_and_a_hyphen_says_that_there_is_none() -> None:
+    place = [column.title for column in COLUMNS].index("SANDBOX")
+    assert row(agent(sandbox="bubblewrap, project"), NOW)[place] == "bubblewrap/project"
+    assert row(agent(), NOW)[place] == "-"
+
+
+@pytest.mark.parametrize(("width", "in_the_table"), [(80, False), (200, True)])
+def test_a_list_says_at_any_width_which_agents_are_held_by_which_sandbox(width: int, in_the_table: bool) -> None:
+    held = [agent(agent=f"a{number}", sandbox="bubblewrap, closed") for number in range(8)]
+    over = agent(agent="done", sandbox="landlock, project", ended_at=NOW)
+    agents = [*held, agent(agent="free"), over]
+    head, *rows = table(COLUMNS, [row(one, NOW) for one in agents], width)
+    assert all(len(line) <= width for line in rows)
+    assert ("bubblewrap/closed" in rows[0]) is in_the_table
+    line = "" if in_the_table else "Sandbox: bubblewrap, closed (a0, a1, a2, a3, a4, a5 and 2 more); none (free)"
+    assert held_by(head, agents) == line
+
+
+def test_a_list_without_a_sandbox_has_no_line_about_it() -> None:
+    assert held_by("AGENT  STATE  TASK", [agent()]) == ""
+    assert acting(held_by("AGENT", [agent(agent="x\x1b[2J", sandbox="\x1b[2J")])) == set()
 
 
 def test_no_text_of_an_agent_paints_the_terminal() -> None:

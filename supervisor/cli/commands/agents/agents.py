@@ -39,6 +39,9 @@ def ps(every: bool, label: str | None, as_json: bool) -> None:
             for below in agent_words.below_row(agent, now):
                 for line in terminal.wrapped(below, 4):
                     terminal.echo(line)
+        if held_by := agent_words.held_by(head, agents):
+            for line in terminal.wrapped(held_by, 0):
+                terminal.echo(line)
         health = daemon.get("/v1/health")
         if label is None and (
             left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)
