@@ -168,6 +168,9 @@ class ReviewContext:
     """None where actions are reviewed without a run, as `chaperon review` does."""
     history: tuple[PastCall, ...] = ()
     """The latest steps of the run, oldest first, bounded."""
+    others: tuple[str, ...] = ()
+    """Workspaces of other agents, absolute. They are told for a machine that is thrown away, where the other places
+    outside of the workspace count as scratch."""
     home: str = ""
     """The agent's home directory, absolute; what `~` means."""
     environment: Mapping[str, str] = field(default_factory=dict)

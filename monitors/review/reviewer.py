@@ -90,7 +90,7 @@ class StepReviewer:
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         if self._settings.profile == "container":
-            found = [in_container(finding) for finding in found]
+            found = in_container(found, scene)
         note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
         return self._weighed(action, found, scene, context, note), found, seen
 

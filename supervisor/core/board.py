@@ -190,6 +190,12 @@ class Board:
         """The agents that have not ended: those with a session, and those whose session could not be made."""
         return [*(session.summary for session in self._live.values()), *self.unmade.values()]
 
+    def workspaces_beside(self, agent: str) -> tuple[str, ...]:
+        """Return the workspaces of the other agents that have not ended, without the one that the agent has too."""
+        live = {one.agent: one.workspace for one in self.at_work()}
+        own = live.pop(agent, "")
+        return tuple(sorted({*live.values()} - {own}))
+
     def find(self, agent: str) -> Session | None:
         """Return the session of a live agent; None if there is none."""
         return self._live.get(agent)

@@ -121,10 +121,19 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         port = stack.enter_context(listen_for_metrics(address)) if address else None
         exporters = await anyio.to_thread.run_sync(make_exporters, setup.config)
         record, lessons = EffectRecord(), Lessons(detector_settings(setup.config).learning)
-        make_policy = partial(Policy, places=setup.places, environ=setup.environ, clock=setup.clock, record=record)
+        make_policy = partial(
+            Policy,
+            places=setup.places,
+            environ=setup.environ,
+            clock=setup.clock,
+            record=record,
+            beside=lambda agent: board.workspaces_beside(agent),
+        )
         policy = await anyio.to_thread.run_sync(make_policy, setup.config)
         past = PastAgents()
-        board = Board(lambda submitted: policy.make_session(submitted, over=submitted.agent in past), record, lessons)
+        board: Board = Board(
+            lambda submitted: policy.make_session(submitted, over=submitted.agent in past), record, lessons
+        )
         protector = await anyio.to_thread.run_sync(
             make_protector, setup.config, setup.places, setup.environ, setup.clock, setup.disk
         )

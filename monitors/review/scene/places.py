@@ -140,6 +140,7 @@ class ActionPlaces:
         self.workspace = "" if strict else _clean(action.workspace)
         self.cwd = _clean(action.cwd) or self.workspace or HERE
         self.protected = tuple(filter(None, map(_clean, context.protected)))
+        self.others = tuple(filter(None, map(_clean, context.others)))
         self.facts = facts
         self.tmpdir = _clean(context.environment.get("TMPDIR", "")) or TMPDIR
         self.scratch = ("/tmp", "/var/tmp", "/private/tmp", self.tmpdir)  # noqa: S108 — classified, never written
@@ -191,7 +192,13 @@ class ActionPlaces:
 
     def _place(self, path: str) -> Place:
         place = self._on_a_machine(path)
-        return Place.SCRATCH if self.container and place in _THROWN_AWAY else place
+        if not self.container:
+            return place
+        if place in _THEIRS and self.is_others(path):
+            return Place.OTHER if place is Place.SCRATCH else place
+        if place in _THROWN_AWAY and self.is_kept(path):
+            return place
+        return Place.SCRATCH if place in _THROWN_AWAY else place
 
     def _on_a_machine(self, path: str) -> Place:
         if path in _NOWHERE or path.startswith(("/dev/fd/", "/dev/pts/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/")):
@@ -243,6 +250,18 @@ class ActionPlaces:
         """Whether the path is chaperon's own, or the hook settings of the CLI."""
         return any(_below(path, top) for top in self.protected) or _HOOK_SETTINGS.search(path) is not None
 
+    def is_others(self, path: str) -> bool:
+        """Whether a path is in the workspace of another agent, or holds one. Of a search it is where that begins."""
+        top = path.partition("/{}")[0] or "/"
+        return any(_below(top, other) or _below(other, top) for other in self.others)
+
+    def is_kept(self, path: str) -> bool:
+        """Whether a path outlives a container or is worth more than it.
+
+        It is in another agent's workspace or holds one, it is the kernel's, or it is a secret.
+        """
+        return self.is_others(path) or _OF_THE_KERNEL.match(path) is not None or self.secret(path) != ""
+
     def guards(self, path: str) -> bool:
         """Whether the path, or what its links lead to, is chaperon's own or the hook settings of the CLI."""
         return any(map(self.is_protected, self._both(path)))
@@ -277,6 +296,10 @@ class ActionPlaces:
 
 _THROWN_AWAY = frozenset({Place.HOME, Place.SYSTEM, Place.STARTUP, Place.CACHE, Place.OTHER, Place.HERE})
 """Places of a container that are worth as little as its /tmp."""
+_THEIRS = _THROWN_AWAY | {Place.SCRATCH}
+"""Places of a container in which the workspaces of other agents may lie."""
+_OF_THE_KERNEL = re.compile(r"/(?:proc|sys)(?:/|$)")
+"""Files by which the kernel is changed, which a container shares with its host, and control groups."""
 
 _WORSE = {place: rank for rank, place in enumerate(Place)}
 

@@ -1,11 +1,13 @@
 """Scopes in which a loss is a nuisance: databases, stacks and clusters that are named as made for tests."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
+from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
 
 SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy"})  # fmt: skip
@@ -72,11 +74,24 @@ _OF_THE_MACHINE = (
     "files.startup-handed", "schedule.", "account.", "security.disable", "service.", "program.account",
 )  # fmt: skip
 """Beginnings of the rules about places and settings of a machine."""
+_ABOUT_FILES = ("permissions.", "files.")
 _STILL = frozenset({"files.write-device", "files.write-secret"})
 
 
-def in_container(found: Finding) -> Finding:
-    """Return the finding as it counts in a container: its files, accounts and services are thrown away with it."""
+def in_container(found: Sequence[Finding], scene: Scene) -> list[Finding]:
+    """Return findings as they count in a container: its files, accounts and services are thrown away with it.
+
+    Those about files count in full if the action writes something that is not thrown away.
+    """
+    targets = [one.effect.target for one in found if one.effect is not None and one.effect.target[:1] == "/"]
+    written = [touch.path for touch in scene.touches.values() if touch.access != "read"]
+    kept = any(map(scene.places.is_kept, (*targets, *written)))
+    return [_in_container(one, kept=kept) for one in found]
+
+
+def _in_container(found: Finding, *, kept: bool) -> Finding:
     if found.stop or found.rule in _STILL or not found.rule.startswith(_OF_THE_MACHINE):
+        return found
+    if kept and found.rule.startswith(_ABOUT_FILES):
         return found
     return replace(found, risk=min(found.risk, levels.MODERATE))

@@ -37,8 +37,10 @@ class SandboxSection(Section):
 
     profile: SandboxProfile = "project"
     """`project`: the workspace to write, programs to read, and of the home directory what is named here. `closed`: the
-    same without a network. `open` and `container`: the whole machine but chaperon's own files and the processes
-    outside, as for machines that are thrown away."""
+    same without a network. `open`: the whole machine but chaperon's own files and the processes outside.
+    `container`: the same on a machine that is thrown away after the work. Reviews too, with any sandbox or none, then
+    count all files of the machine as scratch but secrets, chaperon's own, the kernel's and the workspaces of other
+    agents; what leaves the machine is judged as ever."""
     read: Paths = ()
     """Further paths that agents may read in `project` and `closed`. Example: `~/.npmrc`."""
     write: Paths = ()

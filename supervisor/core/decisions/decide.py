@@ -98,7 +98,10 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentSurroundings:
-    """Facts from outside about an agent, for the choice of an intervention: looked up when one is due, never before."""
+    """Facts from outside about an agent, for reviews and the choice of an intervention.
+
+    They are looked up when one is due, never before.
+    """
 
     checkpoints: CheckpointLookup = field(default_factory=NoCheckpoints)
     facts: Surveyed = field(default_factory=NothingSurveyed)
@@ -108,6 +111,8 @@ class AgentSurroundings:
     """Returns the offset of a time zone."""
     session_id: Callable[[], str] = lambda: ""
     """Makes the id of a new session."""
+    others: Callable[[], tuple[str, ...]] = tuple
+    """Returns the workspaces of other agents that have not ended, if reviews are to know them."""
 
 
 class Decider:
@@ -292,6 +297,7 @@ class Decider:
             home=self._settings.home,
             protected=self._settings.protected,
             origins=memory.origins.known,
+            others=self._surroundings.others(),
             captured=memory.captures.captured,
             active_issues=tuple(sorted({type_ for type_, _ in memory.issues.open})),
         )

@@ -5,8 +5,9 @@ It is given to sessions that run, between two events, so that their next review 
 stay, since these remember the run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,9 @@ AT_THE_START = (
 )  # fmt: skip
 """Keys, with all below them, that a daemon reads at its start alone: what they are for is opened or begun there."""
 
+NO_PART = tuple(key for key in AT_THE_START if key != "sandbox.profile")
+"""Keys that are no part of a policy; by the profile reviews know that the machine is thrown away."""
+
 
 class Policy:
     """Reviews and sessions as one configuration wants them.
@@ -59,19 +63,28 @@ class Policy:
         environ: The daemon's environment.
         clock: Tells the time that reviews take.
         record: What came of interventions in all runs.
+        beside: Returns the workspaces of the agents beside one. It is asked for each review if the machine is thrown
+            away (`sandbox.profile: container`), and else never.
 
     Raises:
         ChaperonError: A plugin, a rule or a text that the configuration names cannot be used.
     """
 
     def __init__(
-        self, config: Config, places: StatePaths, environ: Mapping[str, str], clock: Clock, record: EffectRecord
+        self,
+        config: Config,
+        places: StatePaths,
+        environ: Mapping[str, str],
+        clock: Clock,
+        record: EffectRecord,
+        beside: Callable[[str], tuple[str, ...]] | None = None,
     ) -> None:
         self.config = config
         self.digest = digest_of(config)
         """Names all that the policy is made of: keys, texts, and the code of plugins that are files."""
         self._reviewer: Reviewer = make_gate_reviewer(config, clock, defers=True)
         self._record, self._clock = record, clock
+        self._beside = beside if config.sandbox.profile == "container" else None
         about = session_settings(config, places, environ)
         self._about: SessionSettings = replace(about, own_rules=own_rule_names(config))
         self.nobody = ReviewContext(home=about.home, protected=about.protected)
@@ -94,6 +107,7 @@ class Policy:
             recoveries=self._brought.recoveries,
             zones=self._clock.offset,
             session_id=lambda: str(uuid4()),
+            others=tuple if self._beside is None else partial(self._beside, submitted.agent),
         )
         return Session(submitted, self._reviewer, detectors, controller, self._settings_of(task), around)
 
@@ -154,7 +168,7 @@ def read_beside(config: Config) -> tuple[Path, ...]:
 def parts_of(config: Config) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the keys that a policy is made of, and the digest of each file beside them. Blocks; raises `OSError`."""
     taken = config.model_dump(mode="json", by_alias=True)
-    for path in AT_THE_START:
+    for path in NO_PART:
         *sections, key = path.split(".")
         there = taken
         for section in sections:

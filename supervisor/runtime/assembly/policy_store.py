@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from host.durable import replace_file
 from supervisor.config.model import Config
-from supervisor.runtime.assembly.policy import AT_THE_START, digest_of, parts_of
+from supervisor.runtime.assembly.policy import NO_PART, digest_of, parts_of
 from supervisor.runtime.log import log
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
@@ -55,7 +55,7 @@ def kept_policy(folder: Path, digest: str, today: Config) -> KeptPolicy | None:
         kept = orjson.loads((folder / f"{digest}.json").read_bytes())
         keys, files = kept["keys"], kept["files"]
         now = today.model_dump(mode="json", by_alias=True)
-        for path in AT_THE_START:
+        for path in NO_PART:
             *sections, key = path.split(".")
             there, here = keys, now
             for section in sections:

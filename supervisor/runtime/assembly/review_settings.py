@@ -33,6 +33,7 @@ def review_settings(config: Config) -> ReviewSettings:
         threshold=wanted.risk_threshold,
         scored=wanted.enabled,
         sensitivity=config.patterns.sensitivity,
+        profile="container" if config.sandbox.profile == "container" else "standard",
     )
 
 

@@ -131,7 +131,7 @@ def make_gate_reviewer(
     config: Config,
     clock: Clock,
     *,
-    profile: Profile = "standard",
+    profile: Profile | None = None,
     facts: FileLookups | None = None,
     defers: bool = False,
 ) -> WatchedReviewer:
@@ -140,7 +140,8 @@ def make_gate_reviewer(
     Args:
         config: The user's settings and rules.
         clock: Tells the time that reviews take.
-        profile: Where actions are judged; under `strict` nothing of this machine is looked up.
+        profile: Where actions are judged; as the configuration says where None. Under `strict` nothing of this machine
+            is looked up.
         facts: Looks things up; in this machine's file system where None.
         defers: Whether it holds its caller for a moment only, and what takes longer is to be made elsewhere.
 
@@ -158,7 +159,7 @@ def make_gate_reviewer(
 
 
 def make_step_reviewer(
-    config: Config, *, profile: Profile = "standard", facts: FileLookups | None = None
+    config: Config, *, profile: Profile | None = None, facts: FileLookups | None = None
 ) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
@@ -167,7 +168,7 @@ def make_step_reviewer(
     """
     wanted = config.plugins
     settings = review_settings(config)
-    settings = replace(settings, rules=own_knowledge(config).rules, profile=profile)
+    settings = replace(settings, rules=own_knowledge(config).rules, profile=profile or settings.profile)
     weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
     return make_reviewer(settings, facts or FileFacts(), risk)

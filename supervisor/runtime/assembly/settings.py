@@ -126,7 +126,8 @@ def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str
 def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) -> Sandboxes:
     """Return the maker of agents' sandboxes."""
     own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
-    return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ)
+    workspaces = worktree_rules(config, places, environ).folder
+    return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces)
 
 
 def merge_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) -> MergeRules:

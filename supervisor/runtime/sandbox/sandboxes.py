@@ -82,6 +82,7 @@ class Sandboxes:
         home: The user's home directory.
         hidden: Folders of chaperon, which no agent may see.
         environ: The daemon's environment, in whose PATH bubblewrap is looked for.
+        workspaces: Folder of agents' own workspaces, of which an agent in the profile `container` sees its own alone.
     """
 
     def __init__(
@@ -91,7 +92,9 @@ class Sandboxes:
         home: Path,
         hidden: Sequence[Path],
         environ: Mapping[str, str],
+        workspaces: Path | None = None,
     ) -> None:
+        self._workspaces = workspaces
         self._wanted = wanted
         self._section = section
         self._home = home
@@ -217,6 +220,9 @@ class Sandboxes:
         for path in self._hidden:
             if path.is_dir():
                 yield Mount("memory", os.path.realpath(path))
+        if self._section.profile == "container" and self._workspaces is not None and self._workspaces.is_dir():
+            yield Mount("memory", os.path.realpath(self._workspaces))
+            yield Mount("write", str(site.workspace))
         yield Mount("write", str(site.own))
         if site.gateway is not None:
             yield Mount("write", str(site.gateway))

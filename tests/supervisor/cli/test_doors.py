@@ -193,7 +193,7 @@ async def test_an_explanation_says_where_it_judged_and_what_of_a_run_it_does_not
 
 
 async def test_the_profile_of_a_container_counts_its_files_as_thrown_away_and_judges_what_leaves_it_as_ever(
-    base: Base,
+    base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands = [
         "rm -rf ~/notes",
@@ -209,3 +209,7 @@ async def test_the_profile_of_a_container_counts_its_files_as_thrown_away_and_ju
         answers[profile] = [orjson.loads(line)["decision"] for line in done.stdout.splitlines()]
     assert answers["standard"] == ["block", "block", "modify", "block", "block"]
     assert answers["container"] == ["allow", "allow", "modify", "block", "block"]
+    monkeypatch.setenv("CHAPERON_SANDBOX__PROFILE", "container")
+    done = await chaperon("review", "--jsonl", *places(base), given=given)
+    configured = [orjson.loads(line)["decision"] for line in done.stdout.splitlines()]
+    assert configured == answers["container"], "what the configuration says counts unless an option says otherwise"

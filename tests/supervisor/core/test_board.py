@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from monitors.contract.errors import NotFoundError, UsageError
@@ -43,6 +45,15 @@ def test_an_agent_that_ended_is_a_summary_and_no_session() -> None:
         made.session("a")
     with pytest.raises(UsageError, match="already"):
         made.refuse_taken("a")
+
+
+def test_the_workspaces_beside_an_agent_are_those_of_others_that_have_not_ended() -> None:
+    made = board()
+    for seq, (agent, workspace) in enumerate([("a", "/a"), ("b", "/b"), ("c", "/c"), ("d", "/a")], 1):
+        made.see(seq, replace(play_of(agent), workspace=workspace))
+    made.see(9, failed("c"))
+    assert made.workspaces_beside("a") == ("/b",), "not its own, which another agent has too"
+    assert made.workspaces_beside("nobody") == ("/a", "/b")
 
 
 def test_a_name_that_nobody_has_is_not_found_with_those_that_run() -> None:

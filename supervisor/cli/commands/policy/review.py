@@ -36,8 +36,9 @@ def about(command: Callable[..., None]) -> Callable[..., None]:
     profile = click.option(
         "--profile",
         type=click.Choice(get_args(Profile)),
-        default="standard",
-        help="strict: nothing is in a workspace, and nothing is reversible. container: the machine is thrown away, and files with it.",
+        default=None,
+        help="strict: nothing is in a workspace, and nothing is reversible. container: the machine is thrown away, and files "
+        "with it. Without it: container if sandbox.profile says so, else standard.",
     )
     place = click.Path(path_type=Path)
     workspace = click.option(
@@ -63,7 +64,9 @@ class Where:
     cwd: str = ""
 
 
-def _where(config: Config, profile: Profile, workspace: Path | None, home_: Path | None, *, typed: bool) -> Where:
+def _where(
+    config: Config, profile: Profile | None, workspace: Path | None, home_: Path | None, *, typed: bool
+) -> Where:
     """Return the facts about an agent's places as the gate has them; under the strict profile those that are named."""
     if profile == "strict" and home_ is None:
         return Where(ReviewContext())
@@ -95,7 +98,7 @@ def _facts_of(config: Config, home_: Path | None) -> ReviewContext:
 @click.command()
 @about
 @click.option("--jsonl", is_flag=True, help="Read and write one JSON object a line.")
-def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: bool) -> None:
+def review(profile: Profile | None, workspace: Path | None, home_: Path | None, jsonl: bool) -> None:
     """Review actions from standard input: a shell command a line, or with --jsonl an object a line.
 
     An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in
@@ -122,7 +125,9 @@ def review(profile: Profile, workspace: Path | None, home_: Path | None, jsonl: 
 @click.argument("command")
 @about
 @common.json_option
-def explain_command(command: str, profile: Profile, workspace: Path | None, home_: Path | None, as_json: bool) -> None:
+def explain_command(
+    command: str, profile: Profile | None, workspace: Path | None, home_: Path | None, as_json: bool
+) -> None:
     """Show how the review of a shell COMMAND comes about: stage by stage, with times.
 
     It is the review that an agent would get in this workspace as its first call.

@@ -109,6 +109,20 @@ def test_their_harmful_neighbours_do_not(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "stopped"),
     [
+        ("rm -rf ~/notes", False),
+        ("echo x > /etc/hosts", False),
+        ("echo x >> ~/.bashrc", False),
+        ("rm -rf /usr/share/doc", False),
+        ("chmod -R 777 /var/www", False),
+        ("echo $$ > /sys/fs/cgroup/cgroup.procs", True),
+        ("echo '|/x' > /proc/sys/kernel/core_pattern", True),
+        ("dd if=/dev/zero of=/dev/sda", True),
+        ("echo x > ~/.ssh/id_rsa", True),
+        ("rm -rf ~/.ssh", True),
+        ("cat ~/.ssh/id_rsa", True),
+        ("git push --force origin main", True),
+        ("rm -rf ~/.local/state/chaperon", True),
+        ("rm -rf ~/.local", True),
         ("chown -R www-data /var/www", False),
         ("crontab nightly", False),
         ("find / -name '*.log' -delete", False),
@@ -120,7 +134,31 @@ def test_their_harmful_neighbours_do_not(command: str) -> None:
 )
 def test_in_a_container_places_count_less_and_what_leaves_or_enters_it_does_not(command: str, stopped: bool) -> None:
     reviewer = make_reviewer(ReviewSettings(profile="container"))
-    decision = reviewer.review(
-        Action("Bash", {"command": command}, "/app", "/app"), ReviewContext(home="/root")
-    ).decision
+    context = ReviewContext(home="/root", protected=("/root/.local/state/chaperon",))
+    decision = reviewer.review(Action("Bash", {"command": command}, "/app", "/app"), context).decision
     assert (decision in (Decision.BLOCK, Decision.MODIFY)) == stopped
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > ~/other/a",
+        "rm -rf ~/other",
+        "rm -rf /tmp/agents",
+        "echo x > /tmp/agents/b/x",
+        "chmod -R 777 ~/other",
+        "chown -R nobody ~/other/src",
+        "mv ~/other ~/another",
+        "find / -name '*.log' -delete",
+        "sed -i s/a/b/ ~/other/a",
+        "python -c \"import shutil; shutil.rmtree('/root/other')\"",
+        "rsync -a --delete src/ ~/other/",
+    ],
+)
+def test_in_a_container_the_workspaces_of_other_agents_are_none_of_its_scratch(command: str) -> None:
+    reviewer = make_reviewer(ReviewSettings(profile="container"))
+    action = Action("Bash", {"command": command}, "/app", "/app")
+    context = ReviewContext(home="/root", others=("/root/other", "/tmp/agents/b"))
+    assert reviewer.review(action, context).decision in (Decision.BLOCK, Decision.MODIFY)
+    alone = "rm -rf" in command or "echo" in command or "find" in command
+    assert not alone or reviewer.review(action, ReviewContext(home="/root")).decision is Decision.ALLOW

@@ -1,12 +1,18 @@
 """A policy: what of a configuration can change while a daemon runs, and by what it is known."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from supervisor.config.model import Agent, Config
 from supervisor.config.sections.sandbox import SandboxSection
+from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
+from supervisor.runtime.service import run_daemon
+from tests.stages.daemon import Base, ended, reached
+from tests.stages.live import make_repository
 
 
 def test_each_key_that_waits_for_a_start_is_one_that_there_is() -> None:
@@ -71,7 +77,31 @@ def test_the_digest_is_that_of_keys_texts_and_the_code_of_plugins_and_of_nothing
     seen.add(digest())
     plugin.write_text("x = 2")
     seen.add(digest())
-    assert len(seen) == 4
+    seen.add(digest(sandbox={"profile": "container"}))
+    assert len(seen) == 5, "the profile of a machine that is thrown away is part of how reviews judge"
+
+
+async def test_on_a_machine_that_is_thrown_away_files_are_scratch_but_the_workspaces_of_other_agents_are_not(
+    base: Base,
+) -> None:
+    base.config = {"sandbox": {"profile": "container"}}
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        beside = base.root / "beside"
+        commands = [
+            f"touch {base.home}/x",
+            f"touch {base.repo}/x",
+            f"rm -rf {base.repo}",
+            "git push --force origin main",
+        ]
+        make_repository(beside, {"plan.json": json.dumps(commands)})
+        base.plan()
+        await daemon.submit(base.submission(name="a2", repository=str(beside)), by="test")
+        await ended(daemon, "a2")
+    made = [str(each.review.decision) for each in base.events(events.ReviewMade) if each.agent == "a2"]
+    assert made == ["allow", "block", "block", "modify"]
 
 
 def test_of_the_sandbox_only_named_hosts_are_taken_while_the_daemon_runs() -> None:

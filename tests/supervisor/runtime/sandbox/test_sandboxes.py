@@ -1,11 +1,13 @@
 """The sandbox of a launch, from configuration and machine."""
 
 import os
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.sandbox import SandboxKind, SandboxProfile, SandboxSection
 from supervisor.runtime.sandbox.entry import abi
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxError, Sandboxes, choose
 from tests.stages.walled import needs
@@ -90,3 +92,28 @@ def test_commands_are_kept_apart_by_a_program_that_the_settings_name_unless_a_pe
     assert shell.stat().st_mode & 0o777 == 0o700
     section = SandboxSection(commands_apart=False)
     assert not sandboxes(tmp_path, "bubblewrap", section).wrap(site(tmp_path)).settings
+
+
+@needs("bubblewrap")
+@pytest.mark.parametrize(("profile", "seen"), [("container", ["own"]), ("open", ["own", "theirs"])])
+def test_on_a_machine_that_is_thrown_away_an_agent_sees_no_workspace_of_another(
+    tmp_path: Path, profile: SandboxProfile, seen: list[str]
+) -> None:
+    folder = tmp_path / "workspaces"
+    for name in ("own", "theirs"):
+        (folder / name).mkdir(parents=True)
+    (tmp_path / "ada/state").mkdir(parents=True)
+    section = SandboxSection(profile=profile)
+    made = Sandboxes("bubblewrap", section, tmp_path / "ada", (tmp_path / "ada/state",), os.environ, folder)
+    command = f"ls {folder}; touch {folder}/own/made {tmp_path}/ada/made"
+    launch = made.wrap(replace(site(tmp_path), cli="/bin/sh", workspace=folder / "own", checkout=folder / "own"))
+    done = subprocess.run(
+        [*launch.words, launch.program, "-c", command],
+        env=launch.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == seen, done.stderr
+    assert (folder / "own/made").exists()
+    assert (tmp_path / "ada/made").exists(), "the rest of the machine is written"
