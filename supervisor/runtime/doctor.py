@@ -20,7 +20,7 @@ from host.children import ChildCommand, run_child
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.config.environment import agent_environment
-from supervisor.config.load import Loaded, load
+from supervisor.config.load import ConfigSource, Loaded, load
 from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.words import VERSION_HEADER
@@ -125,7 +125,8 @@ def package(_: DoctorContext) -> DoctorFinding:
 def configuration(around: DoctorContext) -> DoctorFinding:
     """Whether the configuration is valid, and all that it names is there."""
     loaded = around.loaded()
-    found = ", ".join(loaded.sources) or "the defaults; no file was found"
+    places_read = " and no ".join(map(str, ConfigSource(around.environ, around.config_file).files()))
+    found = ", ".join(loaded.sources) or f"the defaults; there is no {places_read}"
     try:
         around.programs().refuse_changed_plugins(loaded.config)
     except ChaperonError as error:

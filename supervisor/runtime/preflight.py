@@ -19,7 +19,7 @@ from interventions.choice.strategies import strategy_of
 from monitors.contract.errors import ChaperonError
 from monitors.contract.tasks import Task
 from supervisor.config.environment import agent_environment
-from supervisor.config.load import Loaded
+from supervisor.config.load import ConfigSource, Loaded
 from supervisor.config.model import Config
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.interventions import PluginInterventions
@@ -28,6 +28,10 @@ from supervisor.runtime.assembly.settings import controller_settings, detector_s
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.incidents.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
 from supervisor.runtime.sandbox.sandboxes import choose
+
+MISTAKEN = ("chaperon.yml", "config.yaml", "config.yml", "chaperon.json", "chaperon.toml")
+"""Names that a configuration file is given by mistake: those of other programs, and other endings. A policy in such a
+file holds for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def what_will_not_work(loaded: Loaded, environ: Mapping[str, str]) -> list[Prefl
     """
     config = loaded.config
     named = (*_programs(config), *_launcher(config, environ), *_sandbox(config, environ), *_channels(config))
-    return [*named, *_passed_by(config), *_read_by_others(loaded)]
+    return [*named, *_passed_by(config), *_read_by_others(loaded), *_not_read(loaded, environ)]
 
 
 # ── what is made of the configuration ─────────────────────────────────────────────────────────────────────────────────
@@ -189,6 +193,16 @@ def _passed_by(config: Config) -> Iterator[PreflightProblem]:
 
 
 # ── who can read it ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _not_read(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[PreflightProblem]:
+    """Yield files that look like a configuration and are none."""
+    for file in ConfigSource(environ).files():
+        for name in MISTAKEN:
+            found = file.with_name(name)
+            if str(found) not in loaded.sources and found.is_file():
+                says = f"{found} is not read: the configuration in that folder is {file.name}."
+                yield PreflightProblem(says, "Rename it, or name it by --config.", harmless=True)
 
 
 def _read_by_others(loaded: Loaded) -> Iterator[PreflightProblem]:

@@ -210,8 +210,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if daemon.merging.rules.verify.every_steps:
                 from supervisor.runtime.services.quiet_checks import QuietChecks  # which few daemons need
 
-                rules = daemon.merging.rules
-                checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)
+                checks = QuietChecks(
+                    board, daemon.verifier, lambda: daemon.merging.rules, daemon.happened, setup.clock, tasks
+                )
                 daemon.watchers.append(checks.saw)
             noted = settings_from(DiscoverySettings, setup.config.discoveries.model_dump())
             if noted.enabled and noted.told_at_work:

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from supervisor.runtime.assembly.settings import (
     day_limits,
     detector_settings,
     gateway_settings,
+    merge_rules,
     pattern_names,
     task_settings,
 )
@@ -97,10 +99,14 @@ async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[...
 
 
 def take_policy(daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient, setup: Setup, policy: Policy) -> None:
-    """Let a new policy count, for agents, stored tasks, the account that pays, and the hosts that agents reach."""
+    """Let a new policy count: for agents, stored tasks, checks, merges, the account that pays, and hosts."""
     if has_gateway(policy.config.agent):
         gateway.renew(partial(gateway_settings, policy.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
+    wanted = merge_rules(policy.config, setup.places, setup.environ)
+    daemon.merging.rules = replace(
+        daemon.merging.rules, merge=wanted.merge, verify=wanted.verify, projects=wanted.projects
+    )
     daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits(), policy.config.agent)
 
 

@@ -30,7 +30,7 @@ class QuietChecks:
     Args:
         board: All agents and tasks.
         verifier: Runs checks.
-        rules: The rules of checks.
+        rules: Gives the rules of checks.
         happened: Receives what a check came to.
         clock: When.
         tasks: Where checks run.
@@ -40,7 +40,7 @@ class QuietChecks:
         self,
         board: Board,
         verifier: Verifier,
-        rules: MergeRules,
+        rules: Callable[[], MergeRules],
         happened: Callable[[events.AnyEvent], object],
         clock: Clock,
         tasks: TaskGroup,
@@ -66,7 +66,7 @@ class QuietChecks:
                 self._steps.pop(agent, None)
                 if agent in self._running:
                     self._running[agent].cancel()
-            case events.LineReceived() if self._steps.get(agent, 0) >= self._rules.verify.every_steps:
+            case events.LineReceived() if self._steps.get(agent, 0) >= self._rules().verify.every_steps:
                 self._begin(agent)
             case _:
                 pass
@@ -83,7 +83,7 @@ class QuietChecks:
         self._steps[known.agent] = 0
         stored = self._board.tasks.find(known.stored_task)
         own = stored.spec.verify if stored is not None else None
-        return self._rules.command_of(known.project) if own is None else own
+        return self._rules().command_of(known.project) if own is None else own
 
     async def _check(self, agent: str) -> None:
         """Check the work of an agent if the moment is quiet, once the event that led here is folded in."""
@@ -101,7 +101,7 @@ class QuietChecks:
                             command=command,
                             folder=known.workspace,
                             project=known.project,
-                            seconds=self._rules.verify.seconds,
+                            seconds=self._rules().verify.seconds,
                             limits=known.task.limits,
                             facts=facts,
                         )

@@ -46,12 +46,14 @@ def test_here_everything_that_must_work_works(around: DoctorContext, tmp_path: P
 
 
 def test_nothing_is_made_by_looking(around: DoctorContext, tmp_path: Path) -> None:
+    script(tmp_path / "bin/claude", 'echo "2.1.400 (Claude Code)"')
     before = sorted(tmp_path.rglob("*"))
     examine(around)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_wrong_configuration_is_told_and_the_other_checks_go_on(around: DoctorContext, tmp_path: Path) -> None:
+    script(tmp_path / "bin/claude", 'echo "2.1.400 (Claude Code)"')
     file = tmp_path / "c.yaml"
     file.write_text("reviewr: {}")
     file.chmod(0o600)
@@ -65,6 +67,19 @@ def test_the_files_that_make_up_the_configuration_are_named(around: DoctorContex
     file = tmp_path / "c.yaml"
     file.write_text("{}")
     assert str(file) in doctor.configuration(replace(around, config_file=file)).says
+
+
+def test_without_a_file_the_places_that_are_read_are_named(around: DoctorContext, tmp_path: Path) -> None:
+    assert f"{tmp_path}/home/.config/chaperon/chaperon.yaml" in doctor.configuration(around).says
+
+
+def test_a_file_that_only_looks_like_the_configuration_is_named(around: DoctorContext, tmp_path: Path) -> None:
+    file = tmp_path / "home/.config/chaperon/config.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("approval: {mode: risky}\n")
+    finding = doctor.configuration(around)
+    assert finding.ok is None
+    assert f"{file} is not read: the configuration in that folder is chaperon.yaml." in finding.says
 
 
 def test_a_missing_cli_comes_with_the_way_out(around: DoctorContext, tmp_path: Path) -> None:

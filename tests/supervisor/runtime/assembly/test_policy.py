@@ -126,3 +126,20 @@ def test_of_how_agents_are_started_only_who_pays_and_their_fate_at_the_end_are_t
     assert taken == Agent.model_fields.keys() - {"credential", "at_daemon_end"}, (
         "what is read at the start alone says so"
     )
+
+
+def test_each_section_says_who_takes_its_keys_while_the_daemon_runs() -> None:
+    whole = {key.split(".")[0] for key in AT_THE_START if "." not in key}
+    by_sessions = {"stop", "rules", "protected_paths", "reviewer", "patterns", "progress", "interventions", "plugins"}
+    by_others = {
+        "agent": "the launcher and the gateway",
+        "sandbox": "the gateway",
+        "resources": "defaults of tasks, and budgets",
+        "approval": "sessions",
+        "tasks": "the dispatcher",
+        "verify": "the merge queue",
+        "merge": "the merge queue",
+    }
+    assert whole | by_sessions | by_others.keys() == Config.model_fields.keys(), (
+        "a key that no part takes in mid-run stands in AT_THE_START, or the daemon says of it that it is in force"
+    )

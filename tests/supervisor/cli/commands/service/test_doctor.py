@@ -8,6 +8,7 @@ from tests.stages.daemon import Base
 from tests.supervisor.cli.conftest import command
 
 
+@pytest.mark.real_cli
 def test_what_works_is_told_for_people_and_as_data(base: Base) -> None:
     shown = command("doctor", "--json")
     found = json.loads(shown.output)
@@ -17,6 +18,7 @@ def test_what_works_is_told_for_people_and_as_data(base: Base) -> None:
     assert len(told.output.splitlines()) >= 3
 
 
+@pytest.mark.real_cli
 def test_a_wrong_configuration_is_found(base: Base) -> None:
     (base.root / "wrong.yaml").write_text("revewer: {}\n")
     shown = command("--config", str(base.root / "wrong.yaml"), "doctor")
