@@ -74,6 +74,7 @@ from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again, hold_all
+from supervisor.runtime.services.planting import Planting
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
@@ -214,6 +215,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                     board, daemon.verifier, lambda: daemon.merging.rules, daemon.happened, setup.clock, tasks
                 )
                 daemon.watchers.append(checks.saw)
+            daemon.watchers.append(Planting(board, daemon.fault, setup.clock.wall, tasks).saw)
             noted = settings_from(DiscoverySettings, setup.config.discoveries.model_dump())
             if noted.enabled and noted.told_at_work:
                 telling_others = Telling(board, daemon.happened, daemon.stamp, noted.told_at_work, tasks)

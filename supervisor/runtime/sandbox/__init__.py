@@ -5,6 +5,7 @@ entry       the last step before the CLI, inside: filter of system calls, Landlo
 landlock    the plan for that last step; pure
 layout      which folders of this machine an agent needs, by a look at the disk
 machine     trials of what this kernel and its programs can do
+planted     a bounded look at a workspace for files that are obeyed later, and new
 sandboxes   from configuration and machine to the sandbox of one launch
 seccomp     the filter of system calls; pure
 """

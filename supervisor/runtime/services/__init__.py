@@ -11,6 +11,7 @@ judging            questions to a model whether an agent is stuck, if the config
 orders             orders of people to many agents at once
 recovery           the ways back from an incident, carried out from its report alone, on another day and by another
                    daemon
+planting           files that people's programs obey later, left in a workspace while no call told of them
 reloading          the configuration taken live
 removal            removal of the remains of ended agents
 retention          data that is kept for a time only
