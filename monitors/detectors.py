@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 from monitors.contract.bounds import Key
 from monitors.contract.issues import Detector
 from monitors.contract.tasks import Task
-from monitors.contract.words import MonitoringLevel
+from monitors.contract.words import MonitoringLevel, Sensitivity
 from monitors.guarded import Guarded, OpenIssues
 from monitors.learning import LearningSettings
 from monitors.patterns.blocked_on_human import BlockedOnHuman, BlockedOnHumanSettings
@@ -25,7 +25,7 @@ from monitors.patterns.scope_creep import ScopeCreep, ScopeCreepSettings
 from monitors.patterns.tampering import TestTampering, TestTamperingSettings
 from monitors.patterns.text_loop import TextLoop, TextLoopSettings
 from monitors.per_subagent import Apart
-from monitors.sensitivity import PatternSettings, Sensitivity
+from monitors.sensitivity import PatternSettings
 from monitors.signals.shared import SharedSignals
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from monitors.contract.expressions import later
+
 
 class SecretKind(NamedTuple):
     """A kind of secret."""
@@ -36,45 +38,45 @@ class SecretKind(NamedTuple):
 KINDS = (
     SecretKind(
         "a private key", ("PRIVATE KEY",),
-        re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))"),
-        possible=re.compile(r"-----BEGIN[ A-Z]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z]*PRIVATE KEY(?: BLOCK)?-----|$)"),
-        whole=re.compile(
+        later(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))"),
+        possible=later(r"-----BEGIN[ A-Z]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z]*PRIVATE KEY(?: BLOCK)?-----|$)"),
+        whole=later(
             r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?!\s*(?:[`'\")]|\.\.\.|…))"
             r"[\s\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----|$)"
         ),
     ),
-    SecretKind("an AWS key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    SecretKind("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), re.compile(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
+    SecretKind("an AWS key", ("AKIA", "ASIA"), later(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    SecretKind("an AWS secret key", ("_access_key", "_ACCESS_KEY", "_Access_Key"), later(r"aws_secret_access_key\W{1,5}[A-Za-z0-9/+=]{40}", re.IGNORECASE)),
     SecretKind(
         "a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
-        possible=re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9_-]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
+        later(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
+        possible=later(r"\b(?:gh[pousr]_[A-Za-z0-9_-]{16,}|github_pat_[A-Za-z0-9_]{20,})"),
     ),
-    SecretKind("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}\b"), re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}")),
-    SecretKind("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b"), re.compile(r"\bxox[abeoprs][-_][A-Za-z0-9_-]{10,}")),
-    SecretKind("an Anthropic key", ("sk-ant-",), re.compile(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
+    SecretKind("a GitLab token", ("glpat-",), later(r"\bglpat-[A-Za-z0-9_-]{20,}\b"), later(r"\bglpat-[A-Za-z0-9_-]{16,}")),
+    SecretKind("a Slack token", ("xox",), later(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}\b"), later(r"\bxox[abeoprs][-_][A-Za-z0-9_-]{10,}")),
+    SecretKind("an Anthropic key", ("sk-ant-",), later(r"\bsk-ant-[A-Za-z0-9_-]{20,}\b")),
     SecretKind(
         "an API key", ("sk-", "pk-", "rk-", "k_live_", "k_test_"),
-        re.compile(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
-        possible=re.compile(r"\b(?:[spr]k-[A-Za-z0-9_-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,})"),
+        later(r"\bsk-(?!ant-)(?:proj-|live-|test-)?[A-Za-z0-9_-]{32,}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b"),
+        possible=later(r"\b(?:[spr]k-[A-Za-z0-9_-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,})"),
     ),
-    SecretKind("a Google key", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b"), re.compile(r"\bAIza[0-9A-Za-z_-]{20,}")),
+    SecretKind("a Google key", ("AIza",), later(r"\bAIza[0-9A-Za-z_-]{35}\b"), later(r"\bAIza[0-9A-Za-z_-]{20,}")),
     SecretKind(
         "an npm or PyPI token", ("npm_", "pypi-"),
-        re.compile(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b"),
-        possible=re.compile(r"\b(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{40,})"),
+        later(r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}\b"),
+        possible=later(r"\b(?:npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{40,})"),
     ),
     SecretKind(
         "a signed web token", ("eyJ",),
-        re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-        possible=re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+        later(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+        possible=later(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
     ),
-    SecretKind("a password hash", (":$",), re.compile(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
+    SecretKind("a password hash", (":$",), later(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
     SecretKind(
         "a password in an address", ("://",),
-        re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])"),
-        possible=re.compile(r"(?i)\b(?P<kept>[a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"),
-        whole=re.compile(r"(?P<kept>\b[a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}(?=@(?!localhost\b|127\.|\[::1\]))"),
+        later(r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}@(?!localhost\b|127\.|\[::1\])"),
+        possible=later(r"(?i)\b(?P<kept>[a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)"),
+        whole=later(r"(?P<kept>\b[a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,100}:(?!\*|<|\$|(?i:x{3}|password@|pass@|[\w-]{0,60}(?:local|dev|test|example|changeme)[\w-]{0,60}@))[^/\s:@]{3,100}(?=@(?!localhost\b|127\.|\[::1\]))"),
         scan=r"://[^\s/@:\"]{1,200}:[^\s/@\"]{1,200}@",
     ),
 )  # fmt: skip
@@ -83,12 +85,12 @@ KINDS = (
 BY_CONTEXT = (
     SecretKind(
         "a bearer token", ("earer ", "asic "),
-        re.compile(r"(?i)(?P<kept>\b(?:bearer|authorization: basic) )[A-Za-z0-9._~+/-]{16,}=*"),
+        later(r"(?i)(?P<kept>\b(?:bearer|authorization: basic) )[A-Za-z0-9._~+/-]{16,}=*"),
         scan=r"(?i:bearer |authorization: basic )",
     ),
     SecretKind(
         "a password", ("ASSWORD", "assword", "PASSWD", "passwd", "TOKEN", "oken", "SECRET", "ecret", "API_KEY", "api_key", "apiKey", "ACCESS_KEY"),
-        re.compile(
+        later(
             r"(?i)(?P<kept>\b(?:[a-z0-9]+[_-])*(?:password|passwd|token|secret|api_?key|secret_key|access_key|private_key)(?:[ '\"]{0,3}[=:] {0,2}['\"]{0,3}| {1,2}['\"]?))"
             r"(?=[A-Za-z0-9+/_!#%^*~-]{0,100}[0-9])(?=[A-Za-z0-9+/_!#%^*~=-]{0,100}[A-Za-z])[A-Za-z0-9+/_!#%^*~-]{8,200}={0,2}(?![A-Za-z0-9_]|[.(\[])"
         ),
@@ -100,7 +102,7 @@ word often has a made-up value behind it."""
 
 _WORDS = tuple((word, kind) for kind in KINDS for word in kind.words)
 
-_MARKS = re.compile(rf"\[({'|'.join(re.escape(kind.mark) for kind in KINDS)}):[0-9a-f]{{16}}\]")
+_MARKS = later(rf"\[({'|'.join(re.escape(kind.mark) for kind in KINDS)}):[0-9a-f]{{16}}\]")
 """Marks of secrets in a masked record."""
 
 
@@ -134,12 +136,12 @@ def hidden(text: str, mark: str) -> str:
     return text
 
 
-_HOLDS = re.compile(
+_HOLDS = later(
     r"(?:PASSWORDS?|PASSWD)(?=_|$)|(?:^|_)(?:TOKENS?|SECRETS?|PASS|PWD(?<=._PWD)|PASSPHRASE|CREDENTIALS?|CREDS|PAT(?<=._PAT)|JWT|COOKIE"
     r"|(?:API|ACCESS|SECRET|PRIVATE|AUTH|SIGNING|ENCRYPTION|MASTER|ADMIN|ACCOUNT|SERVICE|LICENSE|DEPLOY|STRIPE|SHARED)_?KEY"
     r"|API[A-Z]*KEY|KEY(?<=._KEY))(?=_|$)|APIKEY|AUTHTOKEN|SECRETKEY"
 )
-_RATHER_ABOUT_ONE = re.compile(
+_RATHER_ABOUT_ONE = later(
     r"(?:^|_)(?:MAX|MIN|NUM|COUNT|LIMIT|PUBLIC|PUB|HOST|SORT|PRIMARY|FOREIGN|CACHE|PARTITION|IDEMPOTENCY|GPG_SIGNING|COLOR)_"
     r"|_(?:FILE|PATH|DIR|URL|URI|NAME|TTL|TTL_MS|LIFETIME|LENGTH|SIZE|COUNT|LIMIT|TYPE|HEADER|FIELD|PREFIX|EXPIRY|EXPIRES|HELPER|"
     r"COMMAND|SOCK|SCOPES?|ENABLED|DISABLED|POLICY|ROTATION|MODE|ALGORITHM)$|^(?:OLD)?PWD$|TOKENIZERS?"

@@ -2,23 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated
 
 from monitors.contract.bounds import Key, Switch
-from monitors.contract.words import Severity
-
-
-class Sensitivity(StrEnum):
-    """How soon a pattern is reported."""
-
-    LOW = "low"
-    """Half as much again must be seen: fewer words in healthy runs, later in bad ones."""
-    MEDIUM = "medium"
-    """The thresholds as they are set."""
-    HIGH = "high"
-    """Two thirds are enough."""
-
+from monitors.contract.words import Sensitivity, Severity
 
 _FACTORS = {Sensitivity.LOW: 1.5, Sensitivity.MEDIUM: 1.0, Sensitivity.HIGH: 2 / 3}
 

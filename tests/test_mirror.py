@@ -80,6 +80,7 @@ WITHOUT = {
     "supervisor/cli/commands/work/run.py": "tests/end_to_end/test_commands.py: in a pipe, on a terminal, with and without a daemon",
     "supervisor/cli/commands/service/serve.py": "tests/end_to_end/test_commands.py, and tests/systemd",
     "supervisor/cli/commands/policy/rehearse.py": "tests/end_to_end/test_commands.py plays every shipped scenario",
+    "supervisor/cli/commands/policy/rehearsing.py": "the same, by the command",
     "supervisor/cli/commands/agents/checkpoints.py": "tests/supervisor/runtime/services/test_rollbacks.py runs the commands on a real run",
     "supervisor/cli/commands/agents/rollback.py": "tests/supervisor/runtime/services/test_rollbacks.py, on a real run",
     "checkpoints/restore/patches.py": "tests/supervisor/cli/commands/agents/test_diff.py, on real files of every kind",

@@ -6,6 +6,7 @@ bounds        the types of settings that a user may choose
 effects       the types of side effects
 error_lines   lines that the CLI prints on its error output, and what kind of line each is
 errors        errors as types that carry the same facts as their sentences
+expressions   regular expressions that are compiled when they are first used
 issues        findings of pattern detectors
 learning      outcomes of issues, given by people, and the adjustments that follow
 observations  observations: an agent's run as a sequence of steps, free of the wire's details, as pattern detectors

@@ -41,3 +41,14 @@ class MonitoringLevel(StrEnum):
     STRICT = "strict"
     """Detectors report as early as at high sensitivity, and a call is blocked from the risk at which others are
     warned of."""
+
+
+class Sensitivity(StrEnum):
+    """How soon a pattern is reported."""
+
+    LOW = "low"
+    """Half as much again must be seen: fewer words in healthy runs, later in bad ones."""
+    MEDIUM = "medium"
+    """The thresholds as they are set."""
+    HIGH = "high"
+    """Two thirds are enough."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
-from monitors.contract.words import Severity
+from monitors.contract.words import Sensitivity, Severity
 from monitors.guarded import OpenIssues
-from monitors.sensitivity import PatternSettings, Sensitivity
+from monitors.sensitivity import PatternSettings
 from monitors.streaks import MAX_EVIDENCE, Streaks
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from monitors.contract.words import Sensitivity
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.shell.launchers import LauncherLayout
-from monitors.sensitivity import Sensitivity
 
 Profile = Literal["standard", "strict", "container"]
 """The surroundings by which an action is judged."""

@@ -16,6 +16,7 @@ from supervisor import __version__
 from supervisor.cli import terminal
 from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
 from supervisor.config.paths import StatePaths, places, sockets_to_try
+from supervisor.config.sources import nothing_is_configured
 
 if TYPE_CHECKING:
     from supervisor.config.load import ConfigSource, Loaded
@@ -69,8 +70,17 @@ def configuration_source() -> "ConfigSource":
     # Here and not above: the model of the configuration takes 0.2 s to import, which commands to a daemon need not pay.
     from supervisor.config.load import ConfigSource
 
+    return ConfigSource(os.environ, _named_file())
+
+
+def is_unconfigured() -> bool:
+    """Whether there is no configuration, so that a command need not load its model to know the defaults."""
+    return nothing_is_configured(os.environ, _named_file())
+
+
+def _named_file() -> Path | None:
     named = click.get_current_context().find_root().params.get("config")
-    return ConfigSource(os.environ, Path(named) if named else None)
+    return Path(named) if named else None
 
 
 def daemon() -> Client:

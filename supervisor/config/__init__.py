@@ -10,5 +10,6 @@ problems        faults of values, as sentences
 programs        keys of the configuration whose values are programs or code
 reference       the list of all keys for readers, drawn from the model
 settings_guard  how a repository's settings are let into an agent's CLI, or kept out of it
+sources         the files and variables that a configuration may come from, and whether there are any
 yaml_tree       YAML to plain values that know the line and column they came from
 """

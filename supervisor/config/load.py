@@ -18,17 +18,9 @@ from pydantic import BaseModel, ValidationError
 from monitors.contract.errors import UsageError
 from supervisor.config import problems
 from supervisor.config.model import Config
-from supervisor.config.paths import config_home, home
+from supervisor.config.paths import home
+from supervisor.config.sources import PREFIX, SYSTEM_FILE, possible_files
 from supervisor.config.yaml_tree import Document, YamlError, parse
-
-FILE_NAME = "chaperon.yaml"
-
-SYSTEM_FILE = Path("/etc/chaperon") / FILE_NAME
-"""The machine's file, read first."""
-
-PREFIX = "CHAPERON_"
-"""Prefix of each variable that sets a key. One without `__` is only taken if it names a key of the top level that is
-no section: scripts get variables such as CHAPERON_AGENT, which are no configuration."""
 
 MAX_BYTES = 256 * 1024
 """Largest file accepted. The whole list of keys is 10 kB; the parser reads some 200 kB a second."""
@@ -94,7 +86,7 @@ class ConfigSource:
 
     def files(self) -> tuple[Path, ...]:
         """The files that may be a part of it, whether they are there or not."""
-        return _files(self.environ, self.explicit, self.system)
+        return possible_files(self.environ, self.explicit, self.system)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     layers: list[_Layer] = []
     found: list[ConfigProblem] = []
     here = {"home": str(home(environ))}
-    for path in _files(environ, explicit, system):
+    for path in possible_files(environ, explicit, system):
         _read_layer(path, here, layers, found, required=explicit is not None and path == explicit.absolute())
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
         _read_variable(name, environ[name], here, layers, found)
@@ -130,11 +122,6 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     sources = tuple(layer.source for layer in layers)
     secrets = {layer.source: held for layer in layers if layer.is_file and (held := _secrets(layer.values))}
     return Loaded(Config.model_validate(values), sources, secrets)
-
-
-def _files(environ: Mapping[str, str], explicit: Path | None, system: Path) -> tuple[Path, ...]:
-    users = config_home(environ) / "chaperon" / FILE_NAME
-    return (system, users) if explicit is None else (system, users, explicit.absolute())
 
 
 def _secrets(values: Mapping[str, Any]) -> tuple[str, ...]:

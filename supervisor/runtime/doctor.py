@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -19,17 +20,15 @@ from host import unix_sockets
 from host.children import ChildCommand, run_child
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
-from supervisor.config.environment import agent_environment
-from supervisor.config.load import ConfigSource, Loaded, load
-from supervisor.config.model import Config
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
 from supervisor.protocol.words import VERSION_HEADER
-from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
-from supervisor.runtime.preflight import try_out
 from supervisor.runtime.processes.bounds.cgroups import CONTROLLERS, is_delegated, own_group
-from supervisor.runtime.processes.find_cli import MEASURED, find_cli
-from supervisor.runtime.sandbox.sandboxes import choose
 from supervisor.runtime.shim.credentials import stranger
+
+if TYPE_CHECKING:  # what checks need is imported by each, since the first is to be told at once
+    from supervisor.config.load import Loaded
+    from supervisor.config.model import Config
+    from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 
 OLDEST_PYTHON = (3, 11)
 """As in pyproject.toml."""
@@ -79,23 +78,29 @@ class DoctorContext:
     proc: Path = Path("/proc")
     lingering: Path = Path("/var/lib/systemd/linger")
 
-    def loaded(self) -> Loaded:
+    def loaded(self) -> "Loaded":
         """Read the configuration.
 
         Raises:
             ConfigError: If it is refused.
         """
+        from supervisor.config.load import load
+
         return load(self.environ, self.config_file)
 
-    def config(self) -> Config:
+    def config(self) -> "Config":
         """Return the configuration, or the defaults if it is refused: the other checks go on."""
+        from supervisor.config.model import Config
+
         try:
             return self.loaded().config
         except ChaperonError:
             return Config()
 
-    def programs(self) -> TrustedPrograms:
+    def programs(self) -> "TrustedPrograms":
         """The programs that a person trusts."""
+        from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
+
         return TrustedPrograms(places(self.environ, os.getuid()).programs)
 
 
@@ -124,6 +129,9 @@ def package(_: DoctorContext) -> DoctorFinding:
 
 def configuration(around: DoctorContext) -> DoctorFinding:
     """Whether the configuration is valid, and all that it names is there."""
+    from supervisor.config.load import ConfigSource
+    from supervisor.runtime.preflight import try_out
+
     loaded = around.loaded()
     places_read = " and no ".join(map(str, ConfigSource(around.environ, around.config_file).files()))
     found = ", ".join(loaded.sources) or f"the defaults; there is no {places_read}"
@@ -151,6 +159,9 @@ def programs(around: DoctorContext) -> DoctorFinding:
 
 def claude(around: DoctorContext) -> DoctorFinding:
     """Whether there is a Claude CLI that can be used."""
+    from supervisor.config.environment import agent_environment
+    from supervisor.runtime.processes.find_cli import MEASURED, find_cli
+
     agent = around.config().agent
     cli = find_cli(agent.command, agent_environment(around.environ, agent.environment))
     found = f"{cli.version_text} at {cli.path} (from {cli.source})"
@@ -190,6 +201,8 @@ def containment(around: DoctorContext) -> DoctorFinding:
 
 def sandbox(around: DoctorContext) -> DoctorFinding:
     """Whether agents get the sandbox that is asked for, and which is the strongest here."""
+    from supervisor.runtime.sandbox.sandboxes import choose
+
     config = around.config()
     kind, facility = choose(config.agent.sandbox, config.sandbox, around.environ)
     if kind != "none":

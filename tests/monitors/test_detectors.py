@@ -5,10 +5,9 @@ from itertools import cycle
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation
 from monitors.contract.tasks import Task
-from monitors.contract.words import MonitoringLevel
+from monitors.contract.words import MonitoringLevel, Sensitivity
 from monitors.detectors import DetectorSettings, make_detectors
 from monitors.patterns.repetition import Repetition, RepetitionSettings
-from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run
 
 TASK = Task("t", "mend it", "/w")

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitors.contract.words import Severity
-from monitors.sensitivity import PatternSettings, Sensitivity, level_of
+from monitors.contract.words import Sensitivity, Severity
+from monitors.sensitivity import PatternSettings, level_of
 
 
 @pytest.mark.parametrize(("amount", "level"), [(0, 0), (2.9, 0), (3, 1), (5.9, 1), (6, 2), (11, 2), (12, 3), (24, 4)])

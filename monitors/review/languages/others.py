@@ -7,6 +7,7 @@ assembled at run time is noticed by the call that would run it.
 import re
 from itertools import islice
 
+from monitors.contract.expressions import later
 from monitors.review.languages.folding import folded, placed, plainly
 from monitors.review.languages.uses import Uses
 from monitors.review.shell.secret_names import names_secret
@@ -17,66 +18,66 @@ _RUN_CALL = (
     r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
     r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*"
 )
-_RUN = re.compile(_RUN_CALL + _QUOTED)
-_RUN_LONG = re.compile(rf"(?:{_RUN_CALL})(?:\"(?:[^\"\\]|\\.){{2001}}|'(?:[^'\\]|\\.){{2001}}|`[^`]{{2001}})")
+_RUN = later(_RUN_CALL + _QUOTED)
+_RUN_LONG = later(rf"(?:{_RUN_CALL})(?:\"(?:[^\"\\]|\\.){{2001}}|'(?:[^'\\]|\\.){{2001}}|`[^`]{{2001}})")
 """A call that runs a text which is longer than is read."""
-_RUNS_SOMEHOW = re.compile(
+_RUNS_SOMEHOW = later(
     r"\b(?:system|exec|execSync|execFile|spawn|spawnSync|popen|passthru|shell_exec|proc_open|child_process|io\.popen|os\.execute|Process\.spawn|IO\.popen|invoke-expression|Runtime\.getRuntime|ProcessBuilder|callCommand)\b",
     re.IGNORECASE,
 )
-_BACKTICK = re.compile(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
-_DELETE = re.compile(
+_BACKTICK = later(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
+_DELETE = later(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
     r"!?\s*(?:\(\s*|\s+(?:-\w{1,20}\s+){0,4})\[?\s*" + _QUOTED, re.IGNORECASE,
 )  # fmt: skip
-_DELETES_SOMEHOW = re.compile(
+_DELETES_SOMEHOW = later(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
 )
-_HOME_WITHIN = re.compile(
+_HOME_WITHIN = later(
     r"#\{(?:ENV\[[\"']HOME[\"']\]|Dir\.home)\}|\$\{(?:process\.env\.HOME|(?:os\.)?homedir\(\))\}|\$ENV\{HOME\}(?=[/\"'])"
 )
 """The home directory within a text."""
-_HOME = re.compile(
+_HOME = later(
     r"(?:Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
 )
 """The home directory, with the quote of a text that is joined to it."""
-_HOME_NAMED = re.compile(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)")
+_HOME_NAMED = later(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)")
 """The home directory with its error, as Go gives it."""
-_SPAWNS = re.compile(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
+_SPAWNS = later(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
 """Commands that expect starts."""
-_RECURSIVE = re.compile(
+_RECURSIVE = later(
     r"RemoveAll|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
     re.IGNORECASE,
 )
-_WRITE = re.compile(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
+_WRITE = later(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
-_MAYBE_READS = re.compile(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
-_PATH = re.compile(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)")
-_CONNECTS = re.compile(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", re.IGNORECASE)  # fmt: skip
-_LISTENS = re.compile(
+_MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
+_PATH = later(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)")
+_CONNECTS = later(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", re.IGNORECASE)  # fmt: skip
+_LISTENS = later(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
     re.IGNORECASE,
 )
-_SENDS = re.compile(
+_SENDS = later(
     r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post", re.IGNORECASE
 )
 _OF_ENVIRONMENT = r"(?:process\.env\.|process\.env\[[\"']|Deno\.env\.get\([\"']|Bun\.env\.|ENV\[[\"']|ENV\.fetch\([\"']|\$ENV\{[\"']?|getenv\([\"']|\$_(?:ENV|SERVER)\[[\"']|\$env:)(\w{1,80})"
-_VARIABLE_SENT = re.compile(
+_VARIABLE_SENT = later(
     rf"[\"'`]https?://(?!localhost|127\.0\.0\.1)[^\s\n]{{0,300}}?[\"'`]?\s{{0,3}}[+.,]?\s{{0,3}}(?:\$\{{|#\{{|\$\()?{_OF_ENVIRONMENT}"
     rf"|\b(?:body|data|form|payload|params)\b[\"']?\s{{0,3}}(?:[:=]|=>)[^\n]{{0,200}}?{_OF_ENVIRONMENT}"
 )
 """A variable of the environment in an address, or in what is named as a body."""
-_HIDDEN = re.compile(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
+_HIDDEN = later(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
 
 
-_DECODED_RUN = re.compile(
+_DECODED_RUN = later(
     r"\b(?:exec|execSync|spawn|spawnSync|system|popen|passthru|shell_exec|execFileSync)\s?\(\s?(?:Buffer\.from|atob|base64_decode|Base64\.\w{1,20}|decode_base64|unpack|gzinflate)"
 )
 """A command that is decoded as it is run."""
-_TCL_DELETE = re.compile(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})")
+_TCL_DELETE = later(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})")
 """Paths that Tcl needs no quotes for."""
 
-_BLANKS = re.compile(r"\s{3,}")
+_BLANKS = later(r"\s{3,}")
 """Blanks in a row: each of them would be tried as the beginning of what several patterns seek behind a call."""
 
 
@@ -121,20 +122,20 @@ def uses_of(code: str) -> Uses:
     return found
 
 
-_KILLS_PARENT = re.compile(
+_KILLS_PARENT = later(
     r"process\.kill\(\s*process\.ppid|Process\.kill\([^()\n]{1,40},\s*Process\.ppid|\bkill\b[^;\n]{1,40}\bgetppid\b|posix_kill\(\s*posix_getppid"
 )
-_RUNS_ANSWER = re.compile(
+_RUNS_ANSWER = later(
     r"\.then\(\s*(?:eval|Function|new Function)\b|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
     r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)"
 )
 """Code that runs what another machine answers."""
 
 
-_MORE = re.compile(r"\s*,\s*\[?\s*" + _QUOTED)
-_CHAINED = re.compile(r"\s*\]?\s*\)\s{0,20}\.\s{0,20}args?\(\s*&?\[?\s*" + _QUOTED)
+_MORE = later(r"\s*,\s*\[?\s*" + _QUOTED)
+_CHAINED = later(r"\s*\]?\s*\)\s{0,20}\.\s{0,20}args?\(\s*&?\[?\s*" + _QUOTED)
 """Words that are added by a call on the command, as in Rust."""
-_ENDS = re.compile(r"\s*(?:[),;\]}\n]|or\b|\|\||&&|\Z|if\b|unless\b|:)")
+_ENDS = later(r"\s*(?:[),;\]}\n]|or\b|\|\||&&|\Z|if\b|unless\b|:)")
 MAX_WORDS = 30
 """Most words taken of a command that is given as a list."""
 
@@ -154,9 +155,9 @@ def _command(match: re.Match[str], code: str) -> str:
     return " ".join([first, *("'" + word.replace("'", "'\\''") + "'" for word in words)])
 
 
-_SETS = re.compile(r"\s*:?=(?!=)")
-_JOINED = re.compile(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
-_NAMED = re.compile(
+_SETS = later(r"\s*:?=(?!=)")
+_JOINED = later(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
+_NAMED = later(
     r"(?<![\w$])(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
 )
 MAX_NAMES = 50
@@ -184,7 +185,7 @@ def _written(match: re.Match[str], found: Uses) -> None:
         found.files[path] = match[4]
 
 
-_WRITES_TEXT = re.compile(r"writeFile(?:Sync)?|file_put_contents|(?:File|IO)\.write")
+_WRITES_TEXT = later(r"writeFile(?:Sync)?|file_put_contents|(?:File|IO)\.write")
 """Calls whose second operand is the text of the file."""
 
 

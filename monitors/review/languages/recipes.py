@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from monitors.contract.expressions import later
 from monitors.review.languages.uses import MAX_CODE
 
 MAX_TEXT = 100_000
@@ -51,9 +52,9 @@ class Makefile(NamedTuple):
     """The part of it that was not read, as a phrase; empty if all was."""
 
 
-_RULE = re.compile(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)\Z")
-_SETS = re.compile(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.*)\Z")
-_REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([@<^?*%+|])|(\$)|([A-Za-z]))")
+_RULE = later(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)\Z")
+_SETS = later(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.*)\Z")
+_REFERENCE = later(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([@<^?*%+|])|(\$)|([A-Za-z]))")
 _HOME = "~"
 
 
@@ -183,11 +184,11 @@ def just(text: str) -> list[Recipe]:
 
 # ── JSON and YAML, by their lines ─────────────────────────────────────────────────────────────────────────────────
 
-_JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]++|\\.)++)"')
-_JSON_LIST = re.compile(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
-_ITEM = re.compile(r'"((?:[^"\\\n]++|\\.)*+)"')
+_JSON_TEXT = later(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]++|\\.)++)"')
+_JSON_LIST = later(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
+_ITEM = later(r'"((?:[^"\\\n]++|\\.)*+)"')
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
-_ESCAPE = re.compile(r'\\["\\/nt]')
+_ESCAPE = later(r'\\["\\/nt]')
 
 
 def _plain(text: str) -> str:
@@ -216,7 +217,7 @@ def _json_commands(text: str) -> Iterator[Recipe]:
             yield Recipe("args", item)
 
 
-_KEY = re.compile(
+_KEY = later(
     r"(\s*)(?:- +)?[\"']?(run|script|scripts|before_script|after_script|command|commands|cmd|cmds|entry|args|install|before_install|after_success|\w+Command)[\"']?\s*:\s*(.*)\Z"
 )
 
@@ -252,7 +253,7 @@ def _unquoted(value: str) -> str:
     return _plain(value[1:-1]) if quoted else value
 
 
-_EXPRESSION = re.compile(r"\$\{\{([^{}]{0,200})\}\}")
+_EXPRESSION = later(r"\$\{\{([^{}]{0,200})\}\}")
 
 
 def _continuous_integration(text: str) -> Iterator[Recipe]:
@@ -276,7 +277,7 @@ def _tox(text: str) -> Iterator[Recipe]:
             yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
 
 
-_COMMAND_LINE = re.compile(r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*)\s*\Z")
+_COMMAND_LINE = later(r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*)\s*\Z")
 
 
 def _lines(text: str) -> Iterator[Recipe]:
@@ -324,19 +325,19 @@ def _scripts(text: str) -> Iterator[Recipe]:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
-    (re.compile(r"/(?:GNU)?[Mm]akefile$|\.mk$"), _every_target),
-    (re.compile(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
-    (re.compile(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
-    (re.compile(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
-    (re.compile(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$"), _continuous_integration),
-    (re.compile(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
-    (re.compile(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
-    (re.compile(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
-    (re.compile(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
-    (re.compile(r"/tox\.ini$"), _tox),
-    (re.compile(r"\.ipynb$"), _notebook),
-    (re.compile(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
-    (re.compile(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
+    (later(r"/(?:GNU)?[Mm]akefile$|\.mk$"), _every_target),
+    (later(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
+    (later(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
+    (later(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
+    (later(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$"), _continuous_integration),
+    (later(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
+    (later(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
+    (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
+    (later(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (later(r"/tox\.ini$"), _tox),
+    (later(r"\.ipynb$"), _notebook),
+    (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
+    (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
 )  # fmt: skip
 
 
@@ -375,10 +376,10 @@ def npm_scripts(scripts: Mapping[str, str], wanted: str) -> list[str]:
     return [scripts[name] for name in names if name in scripts]
 
 
-_SERVICE_LINE = re.compile(
+_SERVICE_LINE = later(
     r"\s*(?:- +)?[\"']?(privileged|pid|network_mode|userns_mode|source|target|cap_add)[\"']?\s*:\s*[\"']?([^\"'#\n]{1,300})"
 )
-_MOUNT = re.compile(r"\s*- +[\"']?([~/.$][^\"':#\s]{0,300}):(/[^\"'#\s]{0,300})")  # fmt: skip
+_MOUNT = later(r"\s*- +[\"']?([~/.$][^\"':#\s]{0,300}):(/[^\"'#\s]{0,300})")  # fmt: skip
 
 
 def services(text: str) -> list[Recipe]:
@@ -407,7 +408,7 @@ def _started(name: str, flags: Iterable[str], mounts: Collection[str]) -> list[R
     return [Recipe(name, " ".join(["docker run", *map(_shell_word, words), "image"]), cut=cut)] if words else []
 
 
-_POD_LINE = re.compile(
+_POD_LINE = later(
     r"\s*(?:- +)?[\"']?(privileged|hostPID|hostNetwork|hostIPC|path)[\"']?\s*:\s*[\"']?([^\"'#\n,}]{1,300})"
 )
 

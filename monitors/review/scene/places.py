@@ -1,11 +1,11 @@
 """Places of paths, and their meaning for writes, deletions and reads."""
 
 import posixpath
-import re
 from enum import StrEnum
 from functools import lru_cache
 
 from monitors.contract.actions import Action, ReviewContext
+from monitors.contract.expressions import later
 from monitors.review.scene.lookups import FileLookups
 from monitors.review.shell.invocation import Arg
 
@@ -49,7 +49,7 @@ _TOPS = frozenset(
 )  # fmt: skip
 _SYSTEM = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var", "/snap", "/System", "/Library", "/Applications", "/private", "/nix", "/efi")  # fmt: skip
 _NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/console", "/dev/ptmx"})  # fmt: skip
-_STARTUP = re.compile(
+_STARTUP = later(
     r"/etc/(?:cron|anacron|init\.d|rc[.\d]|systemd/|profile|bash\.?|zsh|sudoers|pam\.|ld\.so|passwd|shadow|gshadow|group|ssh/|xdg/autostart|modules|modprobe\.d|udev/|environment|inittab|security/|polkit-1/|dbus-1/)"
     r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/etc/update-motd\.d"
     r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
@@ -58,66 +58,64 @@ _STARTUP = re.compile(
     # Of the CLI: servers that it starts with a project without asking (seen with 2.1.329), tasks of later sessions, plugins.
     r"|/\.mcp\.json$|/\.claude/(?:scheduled_tasks\.json$|plugins/)"
 )
-_HOOK_SETTINGS = re.compile(
+_HOOK_SETTINGS = later(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
-_CACHE = re.compile(
+_CACHE = later(
     r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
     # Of the CLI, which tells its model to write there: plans, and what it is to remember of a project.
     r"|/\.claude/(?:plans|projects/[^/]+/memory)/."
 )
-_OWN_HOME = re.compile(r"/(?:home|Users)/[^/]+|/root|/var/root")
-_MAC_SCRATCH = re.compile(r"(?:/private)?/var/folders/[^/]+/[^/]+/T/.")
+_OWN_HOME = later(r"/(?:home|Users)/[^/]+|/root|/var/root")
+_MAC_SCRATCH = later(r"(?:/private)?/var/folders/[^/]+/[^/]+/T/.")
 """Values of an unchanged `$TMPDIR` on macOS."""
-_DEVICE = re.compile(
+_DEVICE = later(
     r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md|sr|mem$|kmem$|port$|nbd|rdisk|fb\d|mtd|i2c|tty[SU])"
 )
 
 _SECRETS = (
-    (re.compile(r"^/etc/(?:shadow|gshadow|sudoers|master\.passwd|security/opasswd)(?:[-.~].*)?$"), "password hashes"),
+    (later(r"^/etc/(?:shadow|gshadow|sudoers|master\.passwd|security/opasswd)(?:[-.~].*)?$"), "password hashes"),
     (
-        re.compile(r"^/etc/(?:ssh/ssh_host_[^/]*_key|ssl/private|krb5\.keytab|ipsec\.secrets|wireguard)(?:/|$)"),
+        later(r"^/etc/(?:ssh/ssh_host_[^/]*_key|ssl/private|krb5\.keytab|ipsec\.secrets|wireguard)(?:/|$)"),
         "private keys of the machine",
     ),
     (
-        re.compile(r"/\.ssh/(?:id_[a-z0-9_]+|identity|[^/]*\.pem|[^/]*_rsa|[^/]*_ed25519|\*|id_\*)$|/\.ssh/?$"),
+        later(r"/\.ssh/(?:id_[a-z0-9_]+|identity|[^/]*\.pem|[^/]*_rsa|[^/]*_ed25519|\*|id_\*)$|/\.ssh/?$"),
         "private SSH keys",
     ),
     (
-        re.compile(
+        later(
             r"/\.(?:aws/(?:credentials|sso)|netrc|_netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|pypirc|vault-token|docker/config\.json|kube/config|config/gcloud|azure/|config/gh/hosts\.yml|terraform\.d/credentials|cargo/credentials|gem/credentials|boto|s3cfg|config/hub|config/rclone|password-store|htpasswd)(?!\.(?:example|sample|template))"
         ),
         "stored credentials",
     ),
-    (re.compile(r"/\.gnupg(?:/|$)"), "private GnuPG keys"),
+    (later(r"/\.gnupg(?:/|$)"), "private GnuPG keys"),
     # The whole of a directory that holds them: what is read of it is everything, or what a glob finds.
-    (re.compile(r"^[^:]*/\.(?:aws|azure|kube|config/(?:gh|gcloud|hub|op))(?:/[^/]*\*[^/]*)*/?$"), "credentials"),
-    (re.compile(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
+    (later(r"^[^:]*/\.(?:aws|azure|kube|config/(?:gh|gcloud|hub|op))(?:/[^/]*\*[^/]*)*/?$"), "credentials"),
+    (later(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
     (
-        re.compile(
-            r"^/proc/(?:self|\d+|\*|\$\$|\$\{?\w+\}?)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"
-        ),
+        later(r"^/proc/(?:self|\d+|\*|\$\$|\$\{?\w+\}?)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"),
         "the memory of processes",
     ),
     (
-        re.compile(
+        later(
             r"/(?:Login Data|cookies\.sqlite|key[34]\.db|logins\.json|Cookies|wallet\.dat|keychain-db)$|/\.(?:mozilla|config/google-chrome|bitcoin|ethereum)/|/Keychains/"
         ),
         "a browser's or wallet's secrets",
     ),
-    (re.compile(r"^/(?:var/run|run)/secrets(?:/|$)"), "secrets given to a container"),
+    (later(r"^/(?:var/run|run)/secrets(?:/|$)"), "secrets given to a container"),
     (
-        re.compile(r"/\.(?:bash|zsh|psql|mysql|rediscli)_history$|/Library/(?:Messages|Mail|Safari|Cookies)/."),
+        later(r"/\.(?:bash|zsh|psql|mysql|rediscli)_history$|/Library/(?:Messages|Mail|Safari|Cookies)/."),
         "what the person wrote and typed",
     ),
     (
-        re.compile(
+        later(
             r"^/var/lib/(?:sss|AccountsService)/|^/etc/NetworkManager/system-connections|^/(?:var/lib|etc)/samba/private"
         ),
         "stored passwords",
     ),
 )
-_PROJECT_SECRET = re.compile(
+_PROJECT_SECRET = later(
     r"(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|test)[\w.-]+)?|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)|credentials\.json|service-account[^/]*\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|ed25519|ecdsa|dsa))$"
 )
 
@@ -298,7 +296,7 @@ _THROWN_AWAY = frozenset({Place.HOME, Place.SYSTEM, Place.STARTUP, Place.CACHE, 
 """Places of a container that are worth as little as its /tmp."""
 _THEIRS = _THROWN_AWAY | {Place.SCRATCH}
 """Places of a container in which the workspaces of other agents may lie."""
-_OF_THE_KERNEL = re.compile(r"/(?:proc|sys)(?:/|$)")
+_OF_THE_KERNEL = later(r"/(?:proc|sys)(?:/|$)")
 """Files by which the kernel is changed, which a container shares with its host, and control groups."""
 
 _WORSE = {place: rank for rank, place in enumerate(Place)}

@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from monitors.contract.actions import Review
-from monitors.contract.words import Decision, MonitoringLevel
+from monitors.contract.words import Decision, MonitoringLevel, Sensitivity
 from monitors.review.rules import levels
 from monitors.review.settings import ReviewSettings
-from monitors.sensitivity import Sensitivity
 
 WARN_AT = {Sensitivity.LOW: 0.65, Sensitivity.MEDIUM: 0.5, Sensitivity.HIGH: 0.3}
 """Risk from which the model gets a warning, by sensitivity."""

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from monitors.contract.bounds import Count
+from monitors.contract.words import Sensitivity
 from monitors.detectors import DetectorSettings
 from monitors.patterns.no_progress import ProgressSettings
-from monitors.sensitivity import Sensitivity
 from supervisor.config.sections.base import Expression, Section, Texts
 from supervisor.config.sections.embedded import embeds
 

@@ -29,6 +29,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.interventions import PluginInterventions
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, own_rule_names
 from supervisor.runtime.assembly.settings import controller_settings, session_settings
 from supervisor.runtime.assembly.workspace_facts import Lookups
@@ -82,11 +83,12 @@ class Policy:
         self.config = config
         self.digest = digest_of(config)
         """Names all that the policy is made of: keys, texts, and the code of plugins that are files."""
-        self._reviewer: Reviewer = make_gate_reviewer(config, clock, defers=True)
+        reviews = ReviewerSetup.of(config)
+        self._reviewer: Reviewer = make_gate_reviewer(reviews, clock, defers=True)
         self._record, self._clock = record, clock
         self._beside = beside if config.sandbox.profile == "container" else None
         about = session_settings(config, places, environ)
-        self._about: SessionSettings = replace(about, own_rules=own_rule_names(config))
+        self._about: SessionSettings = replace(about, own_rules=own_rule_names(reviews))
         self.nobody = ReviewContext(home=about.home, protected=about.protected)
         """The context of an action that no agent takes."""
         self._interventions = controller_settings(config)

@@ -42,10 +42,9 @@ from monitors.review.chain import Chain, NamedRisk
 from monitors.review.rules.definitions import Knowledge
 from monitors.review.scene.lookups import FileLookups
 from monitors.review.settings import Profile
-from monitors.review.user_rules import OwnRule, OwnRules
-from supervisor.config.model import Config
+from monitors.review.user_rules import OwnRules
 from supervisor.runtime.assembly import plugins
-from supervisor.runtime.assembly.review_settings import review_settings
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
 
@@ -128,7 +127,7 @@ class WatchedReviewer:
 
 
 def make_gate_reviewer(
-    config: Config,
+    setup: ReviewerSetup,
     clock: Clock,
     *,
     profile: Profile | None = None,
@@ -138,7 +137,7 @@ def make_gate_reviewer(
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
     Args:
-        config: The user's settings and rules.
+        setup: The user's settings and rules.
         clock: Tells the time that reviews take.
         profile: Where actions are judged; as the configuration says where None. Under `strict` nothing of this machine
             is looked up.
@@ -148,53 +147,51 @@ def make_gate_reviewer(
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    step: Reviewer = make_step_reviewer(config, profile=profile, facts=facts)
-    more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, config.plugins.reviewers)]
+    step: Reviewer = make_step_reviewer(setup, profile=profile, facts=facts)
+    more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, setup.reviewers)]
     if more:
         step = Chain([("built-in", step), *more])
-    rules = [OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules]
     if defers:
-        return WatchedReviewer(OwnRules(rules, step), clock, HELD_SECONDS, HELD_LONGEST_SECONDS, defers=True)
-    return WatchedReviewer(OwnRules(rules, step), clock)
+        return WatchedReviewer(OwnRules(setup.own_rules, step), clock, HELD_SECONDS, HELD_LONGEST_SECONDS, defers=True)
+    return WatchedReviewer(OwnRules(setup.own_rules, step), clock)
 
 
 def make_step_reviewer(
-    config: Config, *, profile: Profile | None = None, facts: FileLookups | None = None
+    setup: ReviewerSetup, *, profile: Profile | None = None, facts: FileLookups | None = None
 ) -> StepReviewer:
     """The built-in reviewer within it, with the user's settings and the plugins' rules and risk.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    wanted = config.plugins
-    settings = review_settings(config)
-    settings = replace(settings, rules=own_knowledge(config).rules, profile=profile or settings.profile)
-    weighing = plugins.load(plugins.RISK, wanted.wanted("risk"))
+    rules, profile = own_knowledge(setup).rules, profile or setup.settings.profile
+    settings = replace(setup.settings, rules=rules, profile=profile)
+    weighing = plugins.load(plugins.RISK, setup.risk)
     risk = next((NamedRisk(plugin.origin, plugin.make()) for plugin in weighing), None)
     return make_reviewer(settings, facts or FileFacts(), risk)
 
 
-def own_knowledge(config: Config) -> Knowledge:
+def own_knowledge(setup: ReviewerSetup) -> Knowledge:
     """Return the additions of the configuration and its plugins to the built-in knowledge.
 
     Raises:
         UsageError: An entry cannot be used.
     """
-    settings = review_settings(config)
-    added = (rule for plugin in plugins.load(plugins.RULES, config.plugins.rules) for rule in plugin.make())
+    settings = setup.settings
+    added = (rule for plugin in plugins.load(plugins.RULES, setup.rules) for rule in plugin.make())
     return Knowledge((*settings.rules, *added), settings.programs, settings.launchers)
 
 
-def own_rule_names(config: Config) -> frozenset[str] | None:
+def own_rule_names(setup: ReviewerSetup) -> frozenset[str] | None:
     """Return the names of all rules beside the built-in ones; None if a plugin reviews.
 
     A plugin may name any rule. Raises like `own_knowledge`.
     """
-    if config.plugins.reviewers:
+    if setup.reviewers:
         return None
-    own = own_knowledge(config)
+    own = own_knowledge(setup)
     of_programs = (f"program.{program.effect}" for program in own.programs if program.effect)
-    return frozenset((*(rule.name for rule in config.rules), *(rule.name for rule in own.rules), *of_programs))
+    return frozenset((*(rule.name for rule in setup.own_rules), *(rule.name for rule in own.rules), *of_programs))
 
 
 class _Timer:

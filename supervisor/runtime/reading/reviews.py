@@ -26,9 +26,10 @@ def reviewing(needed: bytes) -> Callable[[Action, ReviewContext | None], Review]
     """
     # Here and not above: what reviews takes a quarter of a second to import, which other readers need not pay.
     from supervisor.core import gate
+    from supervisor.runtime.assembly.review_settings import ReviewerSetup
     from supervisor.runtime.assembly.reviewer import make_gate_reviewer
     from supervisor.runtime.clock import Clock
 
     config, nobody = pickle.loads(needed)  # noqa: S301 - our own
-    reviewer = make_gate_reviewer(config, Clock())
+    reviewer = make_gate_reviewer(ReviewerSetup.of(config), Clock())
     return lambda action, context: gate.review(reviewer, action, context or nobody)

@@ -6,9 +6,8 @@ import pytest
 
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, WorkChecked
-from monitors.contract.words import Severity
+from monitors.contract.words import Sensitivity, Severity
 from monitors.patterns.no_progress import NoProgress, NoProgressSettings, ProgressSettings
-from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run, opened, play
 
 Steps = Callable[[Run, int], list[Observation]]

@@ -6,9 +6,8 @@ from itertools import cycle, islice
 import pytest
 
 from monitors.contract.observations import Observation
-from monitors.contract.words import Severity
+from monitors.contract.words import Sensitivity, Severity
 from monitors.patterns.repetition import MAX_STEPS, Repetition, RepetitionSettings
-from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run, opened, play
 
 

@@ -1,6 +1,5 @@
-from monitors.contract.words import Severity
+from monitors.contract.words import Sensitivity, Severity
 from monitors.patterns.repetitive_errors import MAX_ERRORS, RepetitiveErrors, RepetitiveErrorsSettings
-from monitors.sensitivity import Sensitivity
 from tests.monitors.steps import Run, opened, play
 
 MISSING = "cat: notes.txt: No such file or directory"

@@ -6,14 +6,13 @@ import pytest
 
 from monitors.contract.actions import Action, PastCall, ReviewContext, Touch
 from monitors.contract.tasks import Task
-from monitors.contract.words import Decision, MonitoringLevel
+from monitors.contract.words import Decision, MonitoringLevel, Sensitivity
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
 from monitors.review.verdict.decision import decision, may_answer_early, watched_at
 from monitors.review.verdict.rationality import UNKNOWN, rationality
 from monitors.review.verdict.risk import StandardRisk
-from monitors.sensitivity import Sensitivity
 
 CALM = ReviewContext()
 FAILING = ReviewContext(history=(PastCall("Bash", "make", True, Decision.ALLOW),) * 3)

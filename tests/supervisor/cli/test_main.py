@@ -33,12 +33,18 @@ HEAVY = {
 """What takes longer to import than the daemon takes to answer."""
 
 NEEDLESS_FOR_A_REVIEW = {
+    "annotated_types",
     "anyio",
     "asyncio",
     "fastapi",
     "httpx",
+    "importlib.metadata",
     "interventions.choice.controller",
+    "monitors.detectors",
+    "pydantic",
     "pygit2",
+    "supervisor.config.model",
+    "yaml",
     "interventions.contract",
     "interventions.effectiveness",
     "interventions.recovery",
@@ -57,7 +63,12 @@ NEEDLESS_FOR_A_REVIEW = {
     "supervisor.protocol.tasks",
     "supervisor.runtime.daemon.daemon",
 }
-"""What runs of agents need and a single review does not. Settings are declared beside the code that reads them, so the
+"""What runs of agents need and a single review does not, and what reads a configuration, if there is none."""
+
+NEEDLESS_FOR_A_REVIEW_BY_A_FILE = NEEDLESS_FOR_A_REVIEW - {
+    "annotated_types", "importlib.metadata", "monitors.detectors", "pydantic", "supervisor.config.model", "yaml",
+}  # fmt: skip
+"""What a review by a configuration file need not load. Settings are declared beside the code that reads them, so the
 configuration's model loads the detectors and the limits, and nothing that keeps an agent's state."""
 
 
@@ -108,9 +119,46 @@ async def test_a_command_to_the_daemon_loads_neither_an_event_loop_nor_the_confi
         assert loaded & HEAVY == set()
 
 
-@pytest.mark.parametrize("command", [["explain", "ls"], ["rules", "--match", "ls"]])
-def test_a_review_loads_nothing_of_what_runs_agents(command: list[str]) -> None:
+REVIEWS = [["explain", "ls"], ["rules", "--match", "ls"]]
+
+
+@pytest.mark.parametrize("command", REVIEWS)
+def test_a_review_loads_nothing_of_what_runs_agents_and_of_what_reads_a_configuration_that_is_not_there(
+    command: list[str],
+) -> None:
     assert loaded_by(*command) & NEEDLESS_FOR_A_REVIEW == set()
+
+
+@pytest.mark.parametrize("command", REVIEWS)
+def test_a_review_by_a_configuration_file_loads_nothing_of_what_runs_agents(command: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "chaperon.yaml"
+    file.write_text("reviewer: {risk_threshold: 0.5}\n")
+    loaded = loaded_by("--config", str(file), *command)
+    assert "supervisor.config.model" in loaded
+    assert loaded & NEEDLESS_FOR_A_REVIEW_BY_A_FILE == set()
+
+
+def test_no_command_loads_what_takes_time_for_its_usage() -> None:
+    """The modules of all commands are loaded, as `--help` of each does; only those of reviews load the reviewer.
+
+    anyio without an event loop takes some milliseconds.
+    """
+    modules = sorted({place.partition(":")[0] for place in COMMANDS.values()})
+    code = f"import sys\nfor name in {modules!r}: __import__(name)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert set(done.stdout.split()) & HEAVY == {"anyio", "monitors.review"}
+
+
+def test_the_first_finding_of_the_doctor_waits_for_nothing_that_takes_time() -> None:
+    code = (
+        "import os, sys\nfrom supervisor.runtime import doctor\n"
+        "around = doctor.DoctorContext(os.environ, os.getuid(), 'ada')\n"
+        "print(next(iter(doctor.examined(around))).name, *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    first, *loaded = done.stdout.split()
+    assert first == "python"
+    assert set(loaded) & HEAVY == {"anyio"}
 
 
 @pytest.mark.parametrize(("environ", "coloured"), [({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])

@@ -2,6 +2,7 @@
 
 outcome         the command that says what became of issues, and shows what was learned from that
 rehearse        the commands that play scenarios to the real CLI
+rehearsing      what those commands do
 replay          the command that runs recorded sessions through today's reviewer, detectors and controller, offline
 replaying       what that command does
 replay_against  a change of the policy, tried against recorded calls

@@ -36,6 +36,7 @@ from supervisor.runtime.assembly.detectors import MakeDetectors
 from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.policy_store import kept_policy
 from supervisor.runtime.assembly.protection import make_opener
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer
 from supervisor.runtime.assembly.settings import controller_settings
 from supervisor.runtime.clock import Clock
@@ -183,12 +184,16 @@ class _Replayer:
         self._today, self._then = config, then
         self._clock = Clock()
         self._here = here
-        self._reviewer: Reviewer = make_gate_reviewer(config, self._clock, facts=FileFacts() if here else NoFiles())
+        self._reviewer: Reviewer = make_gate_reviewer(
+            ReviewerSetup.of(config), self._clock, facts=FileFacts() if here else NoFiles()
+        )
         self._read = read
         self._compared: ComparedReviewer | None = None
         if against is not None:
             tried = config_to_try(against, config)
-            reviewer = make_gate_reviewer(tried, self._clock, facts=FileFacts() if here else NoFiles())
+            reviewer = make_gate_reviewer(
+                ReviewerSetup.of(tried), self._clock, facts=FileFacts() if here else NoFiles()
+            )
             self._reviewer = self._compared = ComparedReviewer(reviewer, self._reviewer)
             config = tried
         self._make_detectors = MakeDetectors.of(config)
@@ -259,7 +264,7 @@ class _Replayer:
 
     def _made(self, config: Config) -> tuple[Reviewer, MakeDetectors]:
         facts = FileFacts() if self._here else NoFiles()
-        return make_gate_reviewer(config, self._clock, facts=facts), MakeDetectors.of(config)
+        return make_gate_reviewer(ReviewerSetup.of(config), self._clock, facts=facts), MakeDetectors.of(config)
 
     def _answer(self, task: Task, issue: Issue) -> str | None:
         """Return the controller's choice for the issue alone, with no earlier attempts."""

@@ -20,10 +20,8 @@ from monitors.review.settings import Profile
 from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
 from supervisor.cli.words import COLOURS, clean
-from supervisor.config.model import Config
 from supervisor.config.paths import home, places
-from supervisor.config.sections.review import RuleSection
-from supervisor.runtime.assembly.review_settings import protected_paths
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock
 
@@ -64,13 +62,20 @@ class Where:
     cwd: str = ""
 
 
+def _setup() -> ReviewerSetup:
+    """Return what the configuration says of reviews; without one its model is not loaded, which takes 0.25 s."""
+    if common.is_unconfigured():
+        return ReviewerSetup()
+    return ReviewerSetup.of(common.configuration_to_load().config)
+
+
 def _where(
-    config: Config, profile: Profile | None, workspace: Path | None, home_: Path | None, *, typed: bool
+    setup: ReviewerSetup, profile: Profile | None, workspace: Path | None, home_: Path | None, *, typed: bool
 ) -> Where:
     """Return the facts about an agent's places as the gate has them; under the strict profile those that are named."""
     if profile == "strict" and home_ is None:
         return Where(ReviewContext())
-    context = _facts_of(config, home_)
+    context = _facts_of(setup, home_)
     if profile == "strict":
         return Where(context)
     if workspace is not None:
@@ -81,17 +86,17 @@ def _where(
     return Where(context, str(found), str(here)) if found else Where(context)
 
 
-def _facts_of(config: Config, home_: Path | None) -> ReviewContext:
+def _facts_of(setup: ReviewerSetup, home_: Path | None) -> ReviewContext:
     """Return the context of an agent with this home directory, which need not exist; with this user's if None.
 
     Chaperon's own paths are those of a daemon that runs with that home, and this user's.
     """
-    protected = protected_paths(config, common.here(), os.environ)
+    protected = setup.protected_paths(common.here(), os.environ)
     if home_ is None:
         return ReviewContext(home=str(home(os.environ)), protected=protected)
     there = {name: value for name, value in os.environ.items() if name not in OF_THIS_USER}
     there["HOME"] = str(home_.absolute())
-    more = protected_paths(config, places(there, os.getuid()), there)
+    more = setup.protected_paths(places(there, os.getuid()), there)
     return ReviewContext(home=there["HOME"], protected=tuple(dict.fromkeys((*protected, *more))))
 
 
@@ -106,10 +111,10 @@ def review(profile: Profile | None, workspace: Path | None, home_: Path | None, 
     """
 
     def work() -> None:
-        config = common.configuration_to_load().config
-        reviewer = make_gate_reviewer(config, Clock(), profile=profile)
+        setup = _setup()
+        reviewer = make_gate_reviewer(setup, Clock(), profile=profile)
         lines = sys.stdin.buffer if jsonl else map(_as_object, sys.stdin.buffer)
-        where = _where(config, profile, workspace, home_, typed=not jsonl)
+        where = _where(setup, profile, workspace, home_, typed=not jsonl)
         for answer in review_jsonl(
             lines, reviewer, Clock().nanos, where.context, workspace=where.workspace, cwd=where.cwd
         ):
@@ -134,13 +139,11 @@ def explain_command(
     """
 
     def work() -> None:
-        config = common.configuration_to_load().config
-        where = _where(config, profile, workspace, home_, typed=True)
+        setup = _setup()
+        where = _where(setup, profile, workspace, home_, typed=True)
         action = Action("Bash", {"command": common.whole_text(command)}, where.cwd, where.workspace)
-        found = explain(make_step_reviewer(config, profile=profile), action, where.context, Clock().nanos)
-        found = replace(
-            found, review=make_gate_reviewer(config, Clock(), profile=profile).review(action, where.context)
-        )
+        found = explain(make_step_reviewer(setup, profile=profile), action, where.context, Clock().nanos)
+        found = replace(found, review=make_gate_reviewer(setup, Clock(), profile=profile).review(action, where.context))
         lacks = [OF_A_RUN] if where.workspace else ["the workspace", OF_A_RUN]
         if as_json:
             stages = [[s.name, s.micros, s.lines] for s in found.stages]
@@ -167,8 +170,8 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     """List what the reviewer knows, or test it: your own rules and those of plugins first, as they are asked first."""
 
     def work() -> int:
-        config = common.configuration_to_load().config
-        own = own_knowledge(config)
+        setup = _setup()
+        own = own_knowledge(setup)
         known = (*own.rules, *RULES)
         if test_:
             broken = [*failures(own), *failures(BUILT_IN)]
@@ -178,7 +181,7 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
             return common.FAILED if broken else 0
         names = set(matching(command, known, own)) if command is not None else None
         found = [rule for rule in listed(known) if names is None or rule["rule"] in names]
-        patterns = [_as_listed(rule) for rule in config.rules if command is None or _meant(rule, command)]
+        patterns = [_as_listed(rule) for rule in setup.own_rules if command is None or _meant(rule, command)]
         if as_json:
             terminal.echo_json([*patterns, *found])
         else:
@@ -196,16 +199,14 @@ def rules(test_: bool, command: str | None, as_json: bool) -> None:
     common.run(work)
 
 
-def _as_listed(rule: RuleSection) -> dict[str, Any]:
+def _as_listed(rule: OwnRule) -> dict[str, Any]:
     """A rule of the section `rules`, with the fields of the others and its decision."""
     shown = {"rule": rule.name, "risk": RISKS[rule.decision], "why": rule.reason, "instead": "", "alternative": ""}
     return {**shown, "match": [rule.match], "examples": [], "tool": rule.tool, "decision": rule.decision}
 
 
-def _meant(rule: RuleSection, command: str) -> bool:
-    return matches(
-        OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason), Action("Bash", {"command": command})
-    )
+def _meant(rule: OwnRule, command: str) -> bool:
+    return matches(rule, Action("Bash", {"command": command}))
 
 
 def _as_object(line: bytes) -> bytes:

@@ -4,9 +4,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from monitors.contract.words import Severity
+from monitors.contract.words import Sensitivity, Severity
 from monitors.detectors import DetectorSettings
-from monitors.sensitivity import Sensitivity
 from supervisor.config.model import Config
 from supervisor.runtime.assembly.settings import detector_settings
 

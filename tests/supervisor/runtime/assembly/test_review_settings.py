@@ -3,10 +3,12 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import UsageError
+from monitors.contract.words import Decision
 from monitors.review import ReviewSettings
+from monitors.review.user_rules import OwnRule
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
-from supervisor.runtime.assembly.review_settings import protected_paths, review_settings
+from supervisor.runtime.assembly.review_settings import ReviewerSetup, protected_paths, review_settings
 
 PLACES = StatePaths(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
@@ -17,6 +19,24 @@ def config(**changes: object) -> Config:
 
 def test_what_nobody_configures_is_what_the_reviewer_does_by_itself() -> None:
     assert review_settings(config()) == ReviewSettings()
+    assert ReviewerSetup.of(config()) == ReviewerSetup()
+
+
+def test_what_reviews_need_of_a_configuration_is_taken_from_it() -> None:
+    rule = {"name": "own", "tool": "Bash", "match": "x", "decision": "warn", "reason": "so"}
+    plugins = {"reviewers": ["a"], "rules": ["b"], "risk": "c"}
+    setup = ReviewerSetup.of(
+        config(
+            rules=[rule],
+            plugins=plugins,
+            hooks={"on-error": "/h"},
+            protected_paths=["/srv"],
+            reviewer={"risk_threshold": 0.25},
+        )
+    )
+    assert setup.own_rules == (OwnRule("own", "Bash", "x", Decision.WARN, "so"),)
+    assert (setup.reviewers, setup.rules, setup.risk) == (("a",), ("b",), ("c",))
+    assert (setup.programs, setup.protected, setup.settings.threshold) == (("/h",), ("/srv",), 0.25)
 
 
 def test_chaperons_own_places_and_the_users_are_protected() -> None:

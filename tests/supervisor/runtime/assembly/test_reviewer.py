@@ -14,6 +14,7 @@ from supervisor.config.model import Config
 from supervisor.core import gate
 from supervisor.runtime.assembly import reviewer as reviewing
 from supervisor.runtime.assembly.plugins import PluginError
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.assembly.reviewer import ReviewDeadlineError, WatchedReviewer, make_gate_reviewer
 from supervisor.runtime.clock import Clock
 from supervisor.testing import check_reviewer, check_risk
@@ -87,9 +88,9 @@ def test_a_review_that_takes_longer_than_the_gate_may_be_held_is_put_off(do: Cal
 
 def test_the_gates_own_reviewer_puts_off_and_that_of_the_command_line_waits() -> None:
     hostile = Action("Bash", {"command": "echo a; " * 2_000_000}, "/w", "/w")
-    waits = make_gate_reviewer(Config(), Clock())
+    waits = make_gate_reviewer(ReviewerSetup(), Clock())
     assert gate.review(waits, hostile, CONTEXT).decision is Decision.BLOCK
-    quick = make_gate_reviewer(Config(), Clock(), defers=True)
+    quick = make_gate_reviewer(ReviewerSetup(), Clock(), defers=True)
     assert gate.review(quick, ACTION, CONTEXT).decision is Decision.ALLOW
 
 
@@ -140,7 +141,7 @@ def gated(tmp_path: Path, text: str, **named: str | list[str]) -> WatchedReviewe
     (tmp_path / "own.py").write_text(text)
     path = str(tmp_path / "own.py")
     where = {kind: [path] if isinstance(value, list) else path for kind, value in named.items()}
-    return make_gate_reviewer(Config.model_validate({"plugins": where}), Clock(), profile="strict")
+    return make_gate_reviewer(ReviewerSetup.of(Config.model_validate({"plugins": where})), Clock(), profile="strict")
 
 
 def asked(reviewer: WatchedReviewer, command: str) -> Review:
