@@ -46,10 +46,10 @@ OWN_ARGUMENTS = frozenset(
 """Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file
 from asking for that."""
 
-CREDENTIAL = r"^(environment|file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
+CREDENTIAL = r"^(environment|file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
 """Places of a credential."""
 
-RECORD_KEY = r"^(file:/.+|command:.+|systemd:[A-Za-z0-9._-]+|)$"
+RECORD_KEY = r"^(file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
 """Places of the key of records."""
 
 
@@ -138,10 +138,11 @@ class Agent(Section):
     `agent.sandbox`."""
     credential: Annotated[str, Field(pattern=CREDENTIAL)] = ""
     """Source of the credential for the model: `environment`, as ANTHROPIC_API_KEY of the daemon; `file:PATH`, which
-    only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `systemd:NAME`, by LoadCredential= of the
-    unit. A file or command is read anew when it changes, for running agents too. Agents then reach the model through
-    the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox; without one, agents
-    have the daemon's credential themselves. Another source is taken live: by agents behind the gateway at once, by
+    only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `keyring:SERVICE` or `keyring:SERVICE/USER`,
+    from the keyring of the session; `systemd:NAME`, by LoadCredential= of the unit. A file, command or keyring is read
+    anew when it changes, for running agents too. Agents then reach the model through the gateway, the one process that
+    has the credential. Empty: as `environment` behind a sandbox; without one, agents have the daemon's credential
+    themselves. Another source is taken live: by agents behind the gateway at once, by
     others at their next launch."""
     at_daemon_end: Literal["go_on", "pause"] = "go_on"
     """Fate of agents at work once the daemon has ended in order and is back: they go on by themselves, or are held
@@ -204,7 +205,7 @@ class Audit(Section):
     touched by it. Takes effect at the daemon's next start."""
     key: Annotated[str, Field(pattern=RECORD_KEY)] = ""
     """Source of the key of marks and seals: `file:PATH`, which others may not read; `command:PROGRAM ARGUMENTS`, which
-    prints it; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in the state directory.
+    prints it; `keyring:SERVICE/USER`; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in the state directory.
     Takes effect at the daemon's next start."""
     encrypt: bool = False
     """Whether the journal, the snapshot and the archive of ended agents are encrypted on the disk, and what CLIs print

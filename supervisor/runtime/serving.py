@@ -100,7 +100,7 @@ async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[...
 
 def take_policy(daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient, setup: Setup, policy: Policy) -> None:
     """Let a new policy count: for agents, stored tasks, checks, merges, the account that pays, and hosts."""
-    if has_gateway(policy.config.agent):
+    if has_gateway(policy.config.agent) or gateway.needed.is_set():
         gateway.renew(partial(gateway_settings, policy.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
     wanted = merge_rules(policy.config, setup.places, setup.environ)

@@ -34,8 +34,8 @@ from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.account import has_gateway
-from supervisor.runtime.gateway.credential import Credential, custom_headers, source_of
-from supervisor.runtime.gateway.messages import GatewaySettings
+from supervisor.runtime.gateway.credential import Credential, CredentialError, custom_headers, source_of
+from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings
 from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
 from supervisor.runtime.merging.merge_queue import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
@@ -146,15 +146,21 @@ def merge_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) 
 
 
 def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) -> GatewaySettings:
-    """Return what the gateway works by.
+    """Return what the gateway works by. An emptied credential is taken from agents that are still behind it.
 
     Raises:
         CredentialError: There is no credential.
     """
     environment = agent_environment(environ, config.agent.environment)
+    try:
+        source = source_of(config.agent.credential, environment, environ.get("CREDENTIALS_DIRECTORY", ""))
+    except CredentialError:
+        if has_gateway(config.agent):
+            raise
+        source = CredentialSource("none")
     return GatewaySettings(
         upstream=environment.get("ANTHROPIC_BASE_URL") or MODEL_URL,
-        credential=source_of(config.agent.credential, environment, environ.get("CREDENTIALS_DIRECTORY", "")),
+        credential=source,
         headers=custom_headers(environment),
         hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
         ends_with_daemon=last,

@@ -32,7 +32,7 @@ def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
     """
     kind, _, place = settings.credential.partition(":")
     match kind:
-        case "file" | "systemd":
+        case "file" | "keyring" | "systemd":
             return settings.credential
         case "command":
             return f"command:{(place.split() or [''])[0]}"

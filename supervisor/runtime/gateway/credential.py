@@ -18,6 +18,10 @@ KEPT_SECONDS = 300.0
 """How long a command's answer is used: short credentials of clouds live an hour, and one that was refused is not used
 again at all."""
 
+KEYRING = ("secret-tool", "lookup", "service")
+"""The desktop's own program for its keyring (libsecret), by the names that other programs give what they keep: `service`
+and `username`."""
+
 MOST_BYTES = 65_536
 """Most of a credential; the longest known, a signed token, has some thousand."""
 
@@ -55,6 +59,9 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
         return CredentialSource("file", path=rest)
     if kind == "command":
         return CredentialSource("command", command=tuple(shlex.split(rest)))
+    if kind == "keyring":
+        service, slash, user = rest.partition("/")
+        return CredentialSource("command", command=(*KEYRING, service, *(("username", user) if slash else ())))
     if kind == "systemd":
         if not folder:
             raise CredentialError(
@@ -68,7 +75,7 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
     raise CredentialError(
         "There is no credential that the gateway could hold: neither of ANTHROPIC_API_KEY and ANTHROPIC_AUTH_TOKEN is in "
         "the daemon's environment, and agents in a sandbox do not see the login of `claude`.",
-        way_out="Set agent.credential to `file:PATH`, `command:PROGRAM` or `systemd:NAME`.",
+        way_out="Set agent.credential to `file:PATH`, `command:PROGRAM`, `keyring:SERVICE/USER` or `systemd:NAME`.",
     )
 
 
@@ -124,6 +131,11 @@ class Credential:
         match self._source.kind:
             case "file":
                 self._read_file()
+            case "none":
+                raise CredentialError(
+                    "The credential was taken out of agent.credential, and the daemon has no other: no call is paid for.",
+                    way_out="Set agent.credential again, or stop the agent and start it anew.",
+                )
             case "command" if not self._read_at or self._clock.mono() - self._read_at > KEPT_SECONDS:
                 self._run()
             case _:
@@ -163,7 +175,11 @@ class Credential:
         except (OSError, IndexError) as error:
             raise CredentialError(
                 f"The program {program!r} that should print the credential cannot be run: {error}.",
-                way_out="Mend agent.credential.",
+                way_out=(
+                    "apt install libsecret-tools, or dnf install libsecret."
+                    if program == KEYRING[0]
+                    else "Mend agent.credential."
+                ),
             ) from error
         if done.code != 0:
             raise CredentialError(

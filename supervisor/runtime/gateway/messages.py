@@ -19,7 +19,8 @@ PLACEHOLDER = "sk-ant-held-by-chaperon"
 class CredentialSource:
     """The source of the credential."""
 
-    kind: Literal["value", "file", "command"]
+    kind: Literal["value", "file", "command", "none"]
+    """`none`: it was taken away from agents that run."""
     value: str = field(repr=False, default="")
     """The credential itself."""
     path: str = ""

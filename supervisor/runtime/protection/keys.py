@@ -9,8 +9,6 @@ without anything being written anew, and a new data key seals what comes from th
 there.
 """
 
-import base64
-import binascii
 import contextlib
 import fcntl
 import hashlib
@@ -28,7 +26,7 @@ from host.durable import REAL_DISK, Disk, replace_file
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.credential import Credential, source_of
-from supervisor.runtime.protection.seals import NONCE_BYTES
+from supervisor.runtime.protection.sealing import Sealer
 
 KEY_NAME = "protection.key"
 """The file of the key, in the state directory, if the configuration names no other place."""
@@ -70,12 +68,8 @@ class ProtectionKey:
 
     def lock(self, ring: "KeyRing") -> str:
         """Seal a ring with this key."""
-        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
         plain = orjson.dumps({"root": ring.root.hex(), "data": [each.hex() for each in ring.data]})
-        nonce = os.urandom(NONCE_BYTES)
-        cipher = ChaCha20Poly1305(_derived(self._own, "slot"))
-        return base64.b64encode(nonce + cipher.encrypt(nonce, plain, b"ring")).decode()
+        return self._of_slots().seal(plain, b"ring").decode()
 
     def open(self, slot: str) -> "KeyRing":
         """Return the ring in a slot.
@@ -83,16 +77,11 @@ class ProtectionKey:
         Raises:
             ValueError: It is not what this key has sealed.
         """
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-        try:
-            sealed = base64.b64decode(slot, validate=True)
-            cipher = ChaCha20Poly1305(_derived(self._own, "slot"))
-            read = orjson.loads(cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], b"ring"))
-        except (InvalidTag, binascii.Error) as error:
-            raise ValueError(f"its slot is damaged ({error!r})") from None
+        read = orjson.loads(self._of_slots().open(slot, b"ring"))
         return KeyRing(bytes.fromhex(read["root"]), tuple(bytes.fromhex(each) for each in read["data"]))
+
+    def _of_slots(self) -> Sealer:
+        return Sealer(_derived(self._own, "slot"))
 
     def with_ring(self, ring: "KeyRing") -> "ProtectionKey":
         """Return the key with the ring that it opened."""

@@ -7,21 +7,12 @@ without a key. What is sealed is bound to the agent, the times and the kind besi
 line or changed (ChaCha20-Poly1305, RFC 8439). The number before the dot tells which data key sealed it.
 """
 
-import base64
-import binascii
-import os
 import re
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from monitors.contract.errors import ChaperonError
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-NONCE_BYTES = 12
-"""Of each seal, drawn at random: two of four billion are the same with a chance of one in ten billion."""
+from supervisor.runtime.protection.sealing import Sealer
 
 _BODY = re.compile(rb'\{("agent":"(?:[^"\\]|\\.)*","at":[0-9.eE+-]+,"mono":[0-9.eE+-]+),')
 """The beginning of an event's part of a line: the three fields of `Event`, in their order."""
@@ -58,7 +49,7 @@ class RecordSeals:
     def __init__(self, keys: Sequence[bytes] = (), *, seals: bool = False) -> None:
         self.keys = tuple(keys)
         self.seals = seals and bool(keys)
-        self._ciphers: dict[int, ChaCha20Poly1305] = {}
+        self._sealers = [Sealer(key) for key in self.keys]
 
     def event(self, body: bytes) -> bytes:
         """Seal what an event's part of a line says; one that says nothing beside its kind stays as it is."""
@@ -98,12 +89,9 @@ class RecordSeals:
         return self._opened(found[1], found[2], b"object") if found is not None else data
 
     def _sealed(self, plain: bytes, about: bytes) -> bytes:
-        number, nonce = len(self.keys), os.urandom(NONCE_BYTES)
-        return b"%d.%b" % (number, base64.b64encode(nonce + self._cipher(number).encrypt(nonce, plain, about)))
+        return b"%d.%b" % (len(self.keys), self._sealers[-1].seal(plain, about))
 
     def _opened(self, number: bytes, text: bytes, about: bytes) -> bytes:
-        from cryptography.exceptions import InvalidTag  # only those who have something sealed wait for it
-
         which = int(number)
         if not 0 < which <= len(self.keys):
             raise SealedRecordError(
@@ -111,23 +99,12 @@ class RecordSeals:
                 way_out="Name the key of records (audit.key), or put back protection.json with its slots.",
             )
         try:
-            sealed = base64.b64decode(text, validate=True)
-            return self._cipher(which).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about)
-        except (InvalidTag, binascii.Error, ValueError):
+            return self._sealers[which - 1].open(text, about)
+        except ValueError:
             raise SealedRecordError(
                 f"A record that is sealed with data key {which} is not what was sealed. Nothing was changed.",
                 way_out="Put its file, or protection.json with the slots of its key, back from a copy.",
             ) from None
-
-    def _cipher(self, number: int) -> "ChaCha20Poly1305":
-        cipher = self._ciphers.get(number)
-        if cipher is None:
-            from cryptography.hazmat.primitives.ciphers.aead import (  # 30 ms, which the first record waits for
-                ChaCha20Poly1305,
-            )
-
-            cipher = self._ciphers[number] = ChaCha20Poly1305(self.keys[number - 1])
-        return cipher
 
 
 UNSEALED = RecordSeals()

@@ -4,26 +4,20 @@ A value is written, and is on the disk, before the record that has its mark. A f
 is sealed cannot be read, moved to another owner, or changed without the key (ChaCha20-Poly1305, RFC 8439).
 """
 
-import base64
 import hashlib
 import os
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 
 from host.durable import REAL_DISK, Disk, write_all
 from supervisor.runtime.log import log
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from supervisor.runtime.protection.sealing import Sealer
 
 FOLDER = "sealed"
 SUFFIX = ".sealed"
-NONCE_BYTES = 12
-"""Of each seal, drawn at random: two of four billion are the same with a chance of one in ten billion."""
 
 
 class Vault:
@@ -38,8 +32,7 @@ class Vault:
 
     def __init__(self, state: Path, key: bytes, names: bytes, disk: Disk = REAL_DISK) -> None:
         self.folder = state / FOLDER
-        self._key, self._names, self._disk = key, names, disk
-        self._cipher: ChaCha20Poly1305 | None = None
+        self._sealer, self._names, self._disk = Sealer(key), names, disk
         self._known: dict[str, dict[bytes, bytes]] = {}
         self._lock = threading.Lock()
 
@@ -129,30 +122,15 @@ class Vault:
         plain = orjson.dumps(
             {"owner": owner, "values": {mark.decode(): value.decode("latin-1") for mark, value in values.items()}}
         )
-        nonce = os.urandom(NONCE_BYTES)
-        about = self.path_of(owner).name.encode()
-        return base64.b64encode(nonce + self._of_key().encrypt(nonce, plain, about)) + b"\n"
+        return self._sealer.seal(plain, self.path_of(owner).name.encode()) + b"\n"
 
     def _read(self, path: Path) -> tuple[str, dict[bytes, bytes]]:
-        from cryptography.exceptions import InvalidTag  # only those who have something sealed wait for it
-
         owner, values = "", dict[bytes, bytes]()
         for line in path.read_bytes().splitlines():
             try:
-                sealed = base64.b64decode(line, validate=True)
-                plain = self._of_key().decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], path.name.encode())
-                read = orjson.loads(plain)
+                read = orjson.loads(self._sealer.open(line, path.name.encode()))
                 owner = str(read["owner"])
                 values.update({mark.encode(): value.encode("latin-1") for mark, value in read["values"].items()})
-            except (ValueError, KeyError, InvalidTag):
+            except (ValueError, KeyError):
                 log.warning("a line of %s is damaged and was passed over: what it keeps in full stays masked", path)
         return owner, values
-
-    def _of_key(self) -> "ChaCha20Poly1305":
-        if self._cipher is None:
-            from cryptography.hazmat.primitives.ciphers.aead import (  # 30 ms, which the first value waits for
-                ChaCha20Poly1305,
-            )
-
-            self._cipher = ChaCha20Poly1305(self._key)
-        return self._cipher

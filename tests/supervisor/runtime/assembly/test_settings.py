@@ -1,6 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from checkpoints.retention import RetentionPolicy
 from interventions.settings import InterventionSettings
 from supervisor.config.model import Config
@@ -8,9 +10,12 @@ from supervisor.config.paths import StatePaths
 from supervisor.core.decisions.decide import SessionSettings
 from supervisor.runtime.assembly.settings import (
     controller_settings,
+    gateway_settings,
     retention,
     session_settings,
 )
+from supervisor.runtime.gateway.credential import CredentialError
+from supervisor.runtime.gateway.messages import CredentialSource
 
 PLACES = StatePaths(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
@@ -41,3 +46,11 @@ def test_the_agents_home_is_the_daemons() -> None:
 def test_interventions_can_be_limited() -> None:
     given = config(interventions={"max_interventions_per_execution": 3})
     assert controller_settings(given).max_interventions_per_execution == 3
+
+
+def test_an_emptied_credential_is_taken_from_agents_behind_the_gateway_unless_the_environment_has_one() -> None:
+    assert gateway_settings(Config(), {}, last=False).credential == CredentialSource("none")
+    of_environment = gateway_settings(Config(), {"ANTHROPIC_API_KEY": "k"}, last=False).credential
+    assert (of_environment.kind, of_environment.value) == ("value", "k")
+    with pytest.raises(CredentialError, match="no credential that the gateway could hold"):
+        gateway_settings(Config.model_validate({"agent": {"sandbox": "auto"}}), {}, last=False)

@@ -10,6 +10,7 @@ from supervisor.runtime.gateway.account import account_of
     ("credential", "environ", "name"),
     [
         ("file:/keys/one", {"ANTHROPIC_API_KEY": "k"}, "file:/keys/one"),
+        ("keyring:chaperon/model", {}, "keyring:chaperon/model"),
         ("systemd:model-key", {}, "systemd:model-key"),
         ("command:pass show model --secret=x", {}, "command:pass"),
         ("", {}, "login"),

@@ -55,6 +55,26 @@ def test_a_command_is_asked_again_once_its_answer_is_old_or_was_refused(tmp_path
     assert credential.header()[1] == "sk-3"
 
 
+def test_a_keyring_is_asked_by_service_and_user_and_one_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    of_user, of_service = source_of("keyring:chaperon/model key", {}), source_of("keyring:chaperon", {})
+    with pytest.raises(CredentialError, match="'secret-tool' that should print") as refused:
+        header(of_user)
+    assert "libsecret" in refused.value.way_out
+    program = tmp_path / "secret-tool"
+    program.write_text("#!/bin/sh\nIFS=,; echo \"sk:$*\" | /usr/bin/tr ' ' _\n")
+    program.chmod(0o755)
+    assert header(of_user)[1] == "sk:lookup,service,chaperon,username,model_key"
+    assert header(of_service)[1] == "sk:lookup,service,chaperon"
+
+
+def test_a_credential_that_was_taken_away_pays_for_nothing() -> None:
+    with pytest.raises(CredentialError, match="taken out of"):
+        header(CredentialSource("none"))
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "two words", "line\nline", "caf\u00e9"])
 def test_what_is_no_credential_is_not_sent(tmp_path: Path, text: str) -> None:
     path = tmp_path / "key"
