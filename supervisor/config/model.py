@@ -99,6 +99,17 @@ PermissionMode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "b
 """The CLI's own modes."""
 
 
+class AgentCredential(Section):
+    """One of several credentials, with its budgets of a day, which count in the place of those of `resources`."""
+
+    source: Annotated[str, Field(pattern=CREDENTIAL, min_length=1)]
+    """Its source, as in `agent.credential`."""
+    max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
+    """Cost of the agents that it pays for on one day of UTC, in US dollars."""
+    max_tokens_per_day: Count | None = None
+    """Tokens of the agents that it pays for on one day of UTC, cached ones counted."""
+
+
 class Agent(Section):
     """How the CLI is started."""
 
@@ -144,6 +155,10 @@ class Agent(Section):
     has the credential. Empty: as `environment` behind a sandbox; without one, agents have the daemon's credential
     themselves. Another source is taken live: by agents behind the gateway at once, by
     others at their next launch."""
+    credentials: Annotated[tuple[AgentCredential, ...], Field(strict=False)] = ()
+    """Several credentials in the place of `credential`: the first that is at none of its limits pays for all agents,
+    those that run among them. One that met its usage limit is passed over until the limit's end, one whose budget of
+    the day is used up until midnight UTC. If all are at a limit, agents wait."""
     at_daemon_end: Literal["go_on", "pause"] = "go_on"
     """Fate of agents at work once the daemon has ended in order and is back: they go on by themselves, or are held
     until a person lets them (`chaperon resume --all`). Meanwhile they wait at their next tool call either way."""
@@ -152,6 +167,14 @@ class Agent(Section):
     own; `landlock`, rules of the kernel about files, signals and tracing; `auto`, the stronger of these that works; or
     `none`. One that is asked for and cannot be had starts no agent. The section `sandbox` says what agents reach in
     it."""
+
+    @model_validator(mode="after")
+    def _one_way_to_pay(self) -> "Agent":
+        if self.credential and self.credentials:
+            raise ValueError("agent.credential and agent.credentials are both set: put the first into the list")
+        if len({each.source for each in self.credentials}) < len(self.credentials):
+            raise ValueError("agent.credentials names the same source twice")
+        return self
 
 
 class Socket(Section):
@@ -205,8 +228,8 @@ class Audit(Section):
     touched by it. Takes effect at the daemon's next start."""
     key: Annotated[str, Field(pattern=RECORD_KEY)] = ""
     """Source of the key of marks and seals: `file:PATH`, which others may not read; `command:PROGRAM ARGUMENTS`, which
-    prints it; `keyring:SERVICE/USER`; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in the state directory.
-    Takes effect at the daemon's next start."""
+    prints it; `keyring:SERVICE/USER`; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in
+    the state directory. Takes effect at the daemon's next start."""
     encrypt: bool = False
     """Whether the journal, the snapshot and the archive of ended agents are encrypted on the disk, and what CLIs print
     also with `store: full`. Agents' names, times and kinds of records stay readable. It needs `key`: a key beside what

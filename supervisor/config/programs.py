@@ -18,6 +18,7 @@ FILE_KEYS: tuple[str, ...] = (
     *(f"plugins.{name}" for name in Plugins.model_fields),
     "workspaces.set_up",
     "agent.credential",
+    "agent.credentials",
     "audit.key",
 )
 """Keys that name what runs within the daemon or with its rights. The content of a file that they name counts too."""
@@ -35,8 +36,8 @@ PROGRAM_KEYS = (*FILE_KEYS, *VALUE_KEYS)
 TEXT_KEYS = ("interventions.soft_correction.custom_prompts_path", "protected_paths", "workspaces.folder")
 """Keys that name paths of which nothing is run."""
 
-COMMAND_KEYS = ("agent.credential", "audit.key")
-"""Keys whose values may be `command:PROGRAM ARGUMENTS`, which prints a secret."""
+COMMAND_KEYS = ("agent.credential", "agent.credentials", "audit.key")
+"""Keys whose values, or the sources in them, may be `command:PROGRAM ARGUMENTS`, which prints a secret."""
 
 _COMMAND = "command:"
 
@@ -73,7 +74,7 @@ def is_no_program(key: str, value: Any) -> bool:
 
 def program_files(config: Config) -> tuple[str, ...]:
     """Return the files whose content counts, by their paths."""
-    others = config.workspaces.set_up, *commands_of(config).values()
+    others = config.workspaces.set_up, *commands_of(config)
     wanted = (*config.hooks.programs().values(), *config.plugins.files(), *others)
     return tuple(dict.fromkeys(path for path in wanted if path))
 
@@ -86,19 +87,32 @@ def with_files(config: Config, copies: Mapping[str, str]) -> Config:
     for kind, named in dumped["plugins"].items():
         several = isinstance(named, tuple | list)
         dumped["plugins"][kind] = tuple(copies.get(one, one) for one in named) if several else copies.get(named, named)
-    for key, program in commands_of(config).items():
-        if program in copies:
-            section, _, name = key.partition(".")
-            words = shlex.split(dumped[section][name].removeprefix(_COMMAND))
-            dumped[section][name] = _COMMAND + shlex.join([copies[program], *words[1:]])
+    for key in COMMAND_KEYS:
+        section, _, name = key.partition(".")
+        if isinstance(dumped[section][name], str):
+            dumped[section][name] = _by_copy(dumped[section][name], copies)
+        else:
+            dumped[section][name] = [
+                {**each, "source": _by_copy(each["source"], copies)} for each in dumped[section][name]
+            ]
     return Config.model_validate(dumped)
 
 
-def commands_of(config: Config) -> dict[str, str]:
-    """Return the paths of programs that print secrets, by their keys; those that PATH has are left out."""
+def commands_of(config: Config) -> list[str]:
+    """Return the paths of programs that print secrets; those that PATH has are left out."""
     dumped = config.model_dump(by_alias=True)
-    found = {key: _program(_at(dumped, key)) for key in COMMAND_KEYS}
-    return {key: path for key, path in found.items() if path}
+    values = [_at(dumped, key) for key in COMMAND_KEYS]
+    wanted = [
+        each for value in values for each in ([value] if isinstance(value, str) else [one["source"] for one in value])
+    ]
+    return [path for path in map(_program, wanted) if path]
+
+
+def _by_copy(wanted: str, copies: Mapping[str, str]) -> str:
+    program = _program(wanted)
+    if program not in copies:
+        return wanted
+    return _COMMAND + shlex.join([copies[program], *shlex.split(wanted.removeprefix(_COMMAND))[1:]])
 
 
 def _program(wanted: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from interventions.decisions import EndCause
 from interventions.effectiveness import EffectRecord
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.fold.summary import Summary
@@ -19,6 +20,7 @@ from supervisor.core.registers.merges import Merges
 from supervisor.core.registers.past import KnownEnd, KnownPast
 from supervisor.core.registers.standing import StandingOrders
 from supervisor.core.registers.trusts import Trusts
+from supervisor.core.registers.usage_limits import UsageLimits
 from supervisor.core.session import Session
 from supervisor.core.tasks.store import TaskEvent, TaskStore
 from supervisor.protocol import commands
@@ -36,6 +38,7 @@ from supervisor.protocol.events import (
     OutcomeGiven,
     PatternAdjusted,
     RecordDamaged,
+    RecoveryChosen,
     RecoveryTaken,
     StateChanged,
     TaskSubmitted,
@@ -82,6 +85,8 @@ class Board:
         self.lessons = lessons if lessons is not None else Lessons()
         self.costs = TotalCosts()
         """Spending of all agents together."""
+        self.usage_limits = UsageLimits()
+        """Usage limits that accounts met."""
         self.projects = Projects()
         """Project checkpoints, and rollbacks of projects."""
         self.tasks = TaskStore(self.projects.pins)
@@ -331,7 +336,9 @@ class Board:
 
     def _note(self, seq: int, event: AnyEvent) -> None:
         """Fold what concerns more than one agent."""
-        if isinstance(event, TrustDecided):
+        if isinstance(event, RecoveryChosen):
+            self._limited(seq, event)
+        elif isinstance(event, TrustDecided):
             self.trusts.remember(seq, event)
         elif isinstance(event, TaskEvent):
             self.tasks.remember(seq, event)
@@ -420,6 +427,8 @@ class Board:
                 self._noted_for_others(number, decision)
             if isinstance(decision, StateChanged):
                 self._count_done(number, decision)
+            if isinstance(decision, RecoveryChosen):
+                self._limited(number, decision)
             if isinstance(decision, InterventionJudged):
                 self.record.remember(number, decision.judgement)
                 self._learn(number, decision)
@@ -442,6 +451,12 @@ class Board:
         about = self.known(event.agent)
         project, task = (about.project, about.task.id) if about else ("", "")
         self.discoveries.remember(seq, event, project, task)
+
+    def _limited(self, seq: int, event: RecoveryChosen) -> None:
+        """Note that the account that pays for an agent met its usage limit, if that is why it waits."""
+        known = self.known(event.agent)
+        if known is not None and event.recovery.cause is EndCause.USAGE_LIMIT:
+            self.usage_limits.remember(seq, known.account, event.at + event.recovery.wait_seconds)
 
     def _adjust(self, seq: int, learned_of: Sequence[AnyEvent]) -> list[Command]:
         """The adjustments that are due after these events; the journal gives them the numbers after `seq`."""

@@ -85,6 +85,7 @@ from supervisor.protocol.kinds.runs import (
     AgentExited,
     AgentLaunched,
     AgentVanished,
+    CredentialTaken,
     ErrorLineReceived,
     InputAccepted,
     JudgeAnswered,
@@ -143,6 +144,7 @@ __all__ = [
     "CheckpointRequested",
     "CheckpointRestored",
     "ContextRestated",
+    "CredentialTaken",
     "DaemonStarted",
     "DaemonStopped",
     "DiscoveryForgotten",
@@ -226,6 +228,7 @@ AnyEvent = (
     | SettingsSwapped
     | AgentLaunched
     | AccountChanged
+    | CredentialTaken
     | AgentAttached
     | LaunchFailed
     | LineReceived

@@ -7,6 +7,7 @@ and only then is the daemon ready. Its end leaves agents alone: they wait at the
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +36,6 @@ from supervisor.runtime.assembly.policy_store import keep_policy
 from supervisor.runtime.assembly.protection import make_protector
 from supervisor.runtime.assembly.settings import (
     check_credential,
-    day_limits,
     detector_settings,
     off_limits,
     retention,
@@ -72,6 +72,7 @@ from supervisor.runtime.parts import complete_work as complete_work
 from supervisor.runtime.processes.earlier_life import living
 from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
+from supervisor.runtime.services.credentials import Credentials
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again, hold_all
 from supervisor.runtime.services.planting import Planting
@@ -79,7 +80,7 @@ from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.services.telling import Telling
-from supervisor.runtime.serving import inode_of, serve, stop_listening, take_policy
+from supervisor.runtime.serving import inode_of, serve, stop_listening, take_credential, take_policy
 from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
 from supervisor.runtime.state_files import OpenedState, StateFiles
@@ -147,8 +148,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, opened.journal.close)
         known = [one.agent for one in board.summaries()]
         strangers = await anyio.to_thread.run_sync(living, setup.places.agents, known)  # before their groups go
-        gateway = make_gateway(setup, board)
-        launcher = await anyio.to_thread.run_sync(make_launcher, setup, board, usual, gateway, protector)
+        credentials = Credentials(board, setup.config, setup.environ, setup.clock)
+        paid = replace(setup, config=credentials.config)
+        gateway = make_gateway(paid, board)
+        launcher = await anyio.to_thread.run_sync(make_launcher, paid, board, usual, gateway, protector)
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
@@ -169,19 +172,35 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 await Forgetting(daemon, kept_state, setup.places, setup.disk).resume()
             tell_of_programs(daemon.fault, distrusted, programs.trusted_digest, board.trusts.latest(""))
             house = House(setup.config.socket.mode, launcher.groups)
-            source, take = setup.source or ConfigSource({}), partial(take_policy, daemon, dispatcher, gateway, setup)
+            source, take = (
+                setup.source or ConfigSource({}),
+                partial(take_policy, daemon, dispatcher, gateway, credentials, setup),
+            )
 
             def make_kept(config: Config) -> Policy:
                 made = make_policy(programs.running(config))
-                if made.config.agent.credential != in_force.policy.config.agent.credential:
-                    check_credential(made.config, setup.environ, setup.clock)
+                wanted, known = made.config.agent, in_force.policy.config.agent
+                if (wanted.credential, wanted.credentials) != (known.credential, known.credentials):
+                    paid_by_it = Credentials(board, made.config, setup.environ, setup.clock).config
+                    check_credential(paid_by_it, setup.environ, setup.clock)
                 keep_policy(setup.places.policies, config)
                 return made
 
             in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock, programs)
             in_force.told(distrusted)
             serving.start_soon(
-                serve, daemon, listening, port, hooks, house, setup, in_force, dispatcher, kept_state, name="socket"
+                serve,
+                daemon,
+                listening,
+                port,
+                hooks,
+                house,
+                setup,
+                in_force,
+                dispatcher,
+                kept_state,
+                credentials,
+                name="socket",
             )
             reports = setup.config.interventions.emergency_stop.preserve_incident_data_days
             days, kept_in = setup.config.audit.retain_days, (setup.places.agents, setup.places.set_aside)
@@ -199,7 +218,8 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if setup.source is not None:
                 tasks.start_soon(in_force.run, name="configuration")
             told = daemon.happened, setup.clock
-            budgets = Budgets(daemon, lambda: day_limits(in_force.policy.config))
+            choose = partial(credentials.look, daemon, partial(take_credential, daemon, gateway, setup))
+            budgets = Budgets(daemon, credentials.limits, choose)
             tasks.start_soon(budgets.run, name="budgets of the day")
             tasks.start_soon(_watch_autopilot, daemon, setup.places.state, name="autopilot")
             sampling = Sampling(board, opened.journal, manager.operations, *told)

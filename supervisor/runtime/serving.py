@@ -17,7 +17,6 @@ from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
-    day_limits,
     detector_settings,
     gateway_settings,
     merge_rules,
@@ -30,6 +29,7 @@ from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.log import log
 from supervisor.runtime.services.budgets import Budgets
+from supervisor.runtime.services.credentials import Credentials
 from supervisor.runtime.services.recovery import Recovering
 from supervisor.runtime.services.reloading import Reloading
 from supervisor.runtime.socket.admission import House, most_connections
@@ -57,6 +57,7 @@ async def serve(
     in_force: Reloading,
     dispatcher: Dispatcher,
     kept: StateFiles,
+    credentials: Credentials,
 ) -> None:
     """Answer on the socket, and on the port for metrics if one is configured.
 
@@ -68,7 +69,9 @@ async def serve(
     from supervisor.runtime.api.serving.turnstile import Turnstile
 
     turnstile = Turnstile(setup.clock.mono)
-    api = await anyio.to_thread.run_sync(_make_api, daemon, reader, turnstile, setup, in_force, dispatcher, kept)
+    api = await anyio.to_thread.run_sync(
+        _make_api, daemon, reader, turnstile, setup, in_force, dispatcher, kept, credentials
+    )
     from supervisor.runtime.api.routes.service.metrics import serve_metrics
     from supervisor.runtime.api.serving.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
@@ -98,16 +101,30 @@ async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[...
     await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
 
 
-def take_policy(daemon: Daemon, dispatcher: Dispatcher, gateway: GatewayClient, setup: Setup, policy: Policy) -> None:
+def take_policy(
+    daemon: Daemon,
+    dispatcher: Dispatcher,
+    gateway: GatewayClient,
+    credentials: Credentials,
+    setup: Setup,
+    policy: Policy,
+) -> None:
     """Let a new policy count: for agents, stored tasks, checks, merges, the account that pays, and hosts."""
+    credentials.renew(policy.config)
     if has_gateway(policy.config.agent) or gateway.needed.is_set():
-        gateway.renew(partial(gateway_settings, policy.config, setup.environ, last=setup.last))
+        gateway.renew(partial(gateway_settings, credentials.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
     wanted = merge_rules(policy.config, setup.places, setup.environ)
     daemon.merging.rules = replace(
         daemon.merging.rules, merge=wanted.merge, verify=wanted.verify, projects=wanted.projects
     )
-    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits(), policy.config.agent)
+    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits(), credentials.config.agent)
+
+
+def take_credential(daemon: Daemon, gateway: GatewayClient, setup: Setup, config: Config) -> None:
+    """Have the credential of a configuration pay, for agents that run too."""
+    gateway.renew(partial(gateway_settings, config, setup.environ, last=setup.last))
+    daemon.take_account(config.agent)
 
 
 def _renew_reader(reader: "ReadingService", config: Config, nobody: ReviewContext) -> None:
@@ -145,6 +162,7 @@ def _make_api(
     in_force: Reloading,
     dispatcher: Dispatcher,
     kept: StateFiles,
+    credentials: Credentials,
 ) -> "FastAPI":
     """Import and make what answers on the socket. Takes half a second."""
     from supervisor.runtime.api.app import make_api
@@ -165,7 +183,7 @@ def _make_api(
     metrics_routes(api, daemon, reader)
     program_routes(api, daemon, in_force)
     forgetting_routes(api, Forgetting(daemon, kept, setup.places, setup.disk))
-    budget_routes(api, daemon, Budgets(daemon, lambda: day_limits(in_force.policy.config)))
+    budget_routes(api, daemon, Budgets(daemon, credentials.limits), credentials)
     outcome_routes(api, daemon, lambda: pattern_names(detector_settings(in_force.policy.config)))
 
     async def restore(agent: str, checkpoint: str, by: str) -> object:

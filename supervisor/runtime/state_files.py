@@ -55,7 +55,7 @@ a start without a snapshot folds the whole journal, and an upgrade should not co
 ARCHIVE_VERSION = "1"
 """The same of a summary in the archive."""
 
-FOLDS = ("record", "lessons", "trusts", "projects", "tasks", "orders", "discoveries", "merges")
+FOLDS = ("record", "lessons", "trusts", "projects", "tasks", "orders", "discoveries", "merges", "usage_limits")
 """Folds of the board beside its sessions, which a snapshot has under the same names. Project checkpoints come before
 tasks: these keep whole what those may bring back."""
 

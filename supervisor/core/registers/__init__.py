@@ -7,4 +7,5 @@ merges             merges of agents' branches, as a fold over the journal, kept 
 past               the known past of agents that ended
 standing           standing orders of people to all agents, or to those of a repository
 trusts             trust of people in repositories' settings, by digest
+usage_limits       usage limits of accounts that were met
 """

@@ -100,6 +100,19 @@ class AccountChanged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialTaken(Event):
+    """Another of several credentials pays for all agents from here on; each that runs has an `account_changed`."""
+
+    account: str
+    """Named as by a launch."""
+    before: str
+    """The account that paid until now."""
+    why: str
+    """The reason. Example: `the usage limit of file:/keys/one holds until 2026-10-09 17:00 UTC`."""
+    kind: Literal["credential_taken"] = "credential_taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentAttached(Event):
     """A CLI that chaperon did not start came by its hooks; it has no shim, and chaperon holds none of its pipes."""
 

@@ -174,7 +174,7 @@ class TrustedPrograms:
             ProgramChangedError: A file changed, and there is no copy of it.
         """
         copies = {path: self.program(path) for path in program_files(config)}
-        for asked in commands_of(config).values():
+        for asked in commands_of(config):
             if os.access(copy := self._copy_of(asked), os.X_OK):
                 copies[asked] = str(copy)  # it is asked again while the daemon runs, without a look at it
         return with_files(config, {path: copy for path, copy in copies.items() if copy != path})

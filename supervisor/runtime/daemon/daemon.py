@@ -230,9 +230,13 @@ class Daemon:
             limits: Their limits.
             launched: Settings of launches.
         """
-        self._launcher.renew(launched)
+        self.take_account(launched)
         self.board.renew(make_session, renew)
         self.intake.defaults = replace(self.intake.defaults, limits=limits)
+
+    def take_account(self, launched: Agent) -> None:
+        """Have the credential of these settings pay from the next launch on."""
+        self._launcher.renew(launched)
 
     def _journal(self, event: events.AnyEvent) -> int:
         """Journal an event and count it; returns its sequence number."""

@@ -17,7 +17,7 @@ keys of one machine have the same digits once in four thousand million cases."""
 
 def has_gateway(settings: Agent) -> bool:
     """Whether agents of these settings reach the model through the gateway."""
-    return settings.sandbox != "none" or bool(settings.credential)
+    return settings.sandbox != "none" or bool(settings.credential or settings.credentials)
 
 
 def account_of(settings: Agent, environ: Mapping[str, str]) -> str:

@@ -19,8 +19,8 @@ KEPT_SECONDS = 300.0
 again at all."""
 
 KEYRING = ("secret-tool", "lookup", "service")
-"""The desktop's own program for its keyring (libsecret), by the names that other programs give what they keep: `service`
-and `username`."""
+"""The desktop's own program for its keyring (libsecret), by the names that other programs give what they keep:
+`service` and `username`."""
 
 MOST_BYTES = 65_536
 """Most of a credential; the longest known, a signed token, has some thousand."""

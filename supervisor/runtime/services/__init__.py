@@ -4,6 +4,7 @@ autopilot          a stretch without a person: begun with checkpoints, ended wit
 autopilot_report   the report of that stretch, as plain text
 quiet_checks       checks of the work of agents in quiet moments, for the detection of progress
 checkpoint_upkeep  upkeep of checkpoints in idle moments
+credentials        the choice among several credentials: the first that is at none of its limits pays
 budgets            the budgets of a day, over all agents and of the account
 forgetting         the forgetting of an ended agent: all that was written of it goes
 heartbeat          the daemon's heartbeat for the service manager

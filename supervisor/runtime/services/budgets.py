@@ -1,6 +1,6 @@
 """The budgets of a day, over all agents and of the account: once one is used up, all are held until the day is over."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import anyio
@@ -68,15 +68,24 @@ class Budgets:
     Args:
         daemon: Gives the spending, and takes orders.
         limits: Returns the budgets.
+        choose: Takes another credential if the one in force is at a limit.
     """
 
-    def __init__(self, daemon: BudgetParts, limits: Callable[[], DayLimits]) -> None:
+    def __init__(
+        self,
+        daemon: BudgetParts,
+        limits: Callable[[], DayLimits],
+        choose: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
         self._daemon = daemon
         self._limits = limits
+        self._choose = choose
 
     async def run(self) -> None:
         """Look again and again."""
         while True:
+            if self._choose is not None:
+                await self._choose()
             self._daemon.usage_turns.look()
             await self.look()
             await anyio.sleep(LOOK_SECONDS)

@@ -102,14 +102,23 @@ def test_files_are_those_of_hooks_plugins_set_up_and_the_program_that_prints_the
     copied = with_files(made, {"/p.py": "/copy/p.py", "/opt/ask": "/copy/a k", "/r.py": "/copy/r.py"})
     assert copied.plugins.detectors == ("/copy/p.py", "installed")
     assert copied.plugins.risk == "/copy/r.py"
-    assert commands_of(copied) == {"agent.credential": "/copy/a k"}
+    assert commands_of(copied) == ["/copy/a k"]
     assert copied.agent.credential.endswith("'a b'")
     assert with_files(made, {}) is made
 
 
+def test_programs_of_several_credentials_count_each() -> None:
+    several = [{"source": "command:/opt/one x"}, {"source": "file:/key"}, {"source": "command:/opt/two"}]
+    made = config(agent={"credentials": several})
+    assert set(program_files(made)) == {"/opt/one", "/opt/two"}
+    copied = with_files(made, {"/opt/two": "/copy/2"})
+    assert [each.source for each in copied.agent.credentials] == ["command:/opt/one x", "file:/key", "command:/copy/2"]
+    assert with_values(config(), program_values(made)).agent.credentials == made.agent.credentials
+
+
 def test_a_credential_from_elsewhere_is_no_program() -> None:
     for wanted in ("", "environment", "file:/key", "command:pass show key", "command:/x 'unfinished"):
-        assert commands_of(config(agent={"credential": wanted})) == {}
+        assert commands_of(config(agent={"credential": wanted})) == []
 
 
 def test_another_place_of_the_key_of_records_counts_and_a_command_in_its_place_does_not() -> None:

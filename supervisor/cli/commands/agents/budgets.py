@@ -34,6 +34,8 @@ def budget_lines(known: Mapping[str, Any]) -> Iterator[str]:
         in_force = ", which pays for agents that start now" if one["in_force"] else ""
         yield f"account {clean(one['account'])}{in_force}"
         yield f"  today {dollars(one['cost_usd'])} and {one['tokens']:,} tokens, {one['agents']} agents at work"
+        if one.get("passed_over"):
+            yield f"  passed over: {clean(one['passed_over'])}"
         for notice in one["notices"]:
             yield f"  {clean(notice)}"
     for one in known["budgets"]:

@@ -123,7 +123,7 @@ def test_of_how_agents_are_started_only_who_pays_and_their_fate_at_the_end_are_t
     assert found.live == ("agent.credential", "agent.at_daemon_end")
     assert found.at_the_start == ("agent.own_config_dir",)
     taken = {key.removeprefix("agent.") for key in AT_THE_START if key.startswith("agent.")}
-    assert taken == Agent.model_fields.keys() - {"credential", "at_daemon_end"}, (
+    assert taken == Agent.model_fields.keys() - {"credential", "credentials", "at_daemon_end"}, (
         "what is read at the start alone says so"
     )
 

@@ -10,6 +10,7 @@ from supervisor.core.fold.summary import DAY, Summary
 from supervisor.runtime.api.routes.parts import BoardParts, TimeParts
 from supervisor.runtime.daemon.usage_turns import UsageTurn, utc
 from supervisor.runtime.services.budgets import BudgetParts, Budgets, account_facts
+from supervisor.runtime.services.credentials import Credentials
 
 
 class BudgetRow(BaseModel):
@@ -37,6 +38,8 @@ class AccountRow(BaseModel):
     """Its agents that have not ended."""
     notices: list[str]
     """Notices of the CLI about its usage limits."""
+    passed_over: str = ""
+    """Why it pays for nothing now, if it is one of `agent.credentials`; empty if it may."""
 
 
 class BudgetsResponse(BaseModel):
@@ -84,7 +87,7 @@ def cost_routes(api: FastAPI, daemon: CostParts) -> None:
         )
 
 
-def budget_routes(api: FastAPI, daemon: BudgetParts, budgets: Budgets) -> None:
+def budget_routes(api: FastAPI, daemon: BudgetParts, budgets: Budgets, credentials: Credentials) -> None:
     """Add it."""
 
     @api.get("/v1/budgets")
@@ -93,7 +96,7 @@ def budget_routes(api: FastAPI, daemon: BudgetParts, budgets: Budgets) -> None:
         day = int(daemon.wall() // DAY)
         spent = daemon.board.costs.by_account
         live = [one for one in daemon.board.at_work() if one.account]
-        names = {daemon.account: None, **dict.fromkeys(one.account for one in live)}
+        names = dict.fromkeys((daemon.account, *credentials.accounts(), *(one.account for one in live)))
         names |= {name: None for name, each in spent.items() if name and (day in each.tokens or day in each.cost_usd)}
         rows = [
             AccountRow(
@@ -103,6 +106,7 @@ def budget_routes(api: FastAPI, daemon: BudgetParts, budgets: Budgets) -> None:
                 tokens=spent[name].tokens.get(day, 0) if name in spent else 0,
                 agents=sum(one.account == name for one in live),
                 notices=sorted({_notice(one) for one in live if one.account == name and one.limit}),
+                passed_over=credentials.passed_over(name),
             )
             for name in names
         ]
