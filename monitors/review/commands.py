@@ -54,12 +54,13 @@ def command_findings(
     scene.files = dict(walk.overlay.texts())
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
-    scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
+    if walk.overlay.linked:
+        scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     changed = dict.fromkeys((*walk.overlay.put(), *(path for path, access in scene.touches if access == "write")))
-    no_text = _without_text(walk, scene)
+    no_text = _without_text(walk, scene) if changed else ()
     defined = [
         found
         for path in changed
@@ -173,26 +174,54 @@ _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset
 
 def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
     """Go through the script, and note what code in it does, by the identity of the command that has it."""
-    uses: dict[int, Uses] = {}
-    looked_at, unchanged = 0, True
+    reading = _Reading(scene)
+    reading.walk.script(command.replace("\0", ""))
+    return reading.walk, reading.uses
 
-    def code(invocation: Invocation) -> list[str]:
-        found = code_uses(_interpreted(invocation), files)
+
+class _Reading:
+    """A walk through a script, with what it asks of the scene."""
+
+    # A class, since seven functions within a function would be made anew for each call.
+
+    __slots__ = ("_looked_at", "_scene", "_unchanged", "uses", "walk")
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._looked_at = 0
+        self._unchanged = True
+        self.uses: dict[int, Uses] = {}
+        self.walk = Walk(
+            cwd=scene.places.cwd,
+            variables=_variables(scene),
+            launchers=scene.launchers,
+            code=self._code,
+            text=self._read,
+            written=made,
+            folder=self._folder,
+            before=self._before if scene.past else None,
+        )
+
+    def _folder(self, path: str) -> bool:
+        return self._scene.facts.kind(path) == "directory"
+
+    def _code(self, invocation: Invocation) -> list[str]:
+        found = code_uses(self._interpreted(invocation), self._files)
         if found is not None:
-            uses[id(invocation)] = found
+            self.uses[id(invocation)] = found
             for path, text in found.files.items():
                 if "$" not in path:
                     # What it fetches is as bad as what a download program brings.
                     maker = Invocation(arg("curl"), [arg("by code")]) if text is None and found.connects else invocation
-                    walk.overlay.write(scene.places.absolute(path, invocation.cwd), text, (maker,))
-        return [*(found.scripts if found else []), *embedded(invocation, known)]
+                    self.walk.overlay.write(self._scene.places.absolute(path, invocation.cwd), text, (maker,))
+        return [*(found.scripts if found else []), *embedded(invocation, self._known)]
 
-    def _interpreted(invocation: Invocation) -> Invocation:
+    def _interpreted(self, invocation: Invocation) -> Invocation:
         """Return what the first line of a script names as its interpreter, with the script; else the invocation."""
         program = invocation.program
         if "/" not in program or not program.known or invocation.inside:
             return invocation
-        text = walk.overlay.text(scene.places.absolute(program, invocation.cwd))
+        text = self.walk.overlay.text(self._scene.places.absolute(program, invocation.cwd))
         words = text.partition("\n")[0][2:200].split() if text and text[:2] == "#!" else []
         named = [word for word in words if word[:1] != "-" and program_name(word) != "env"]
         if not named:
@@ -200,42 +229,30 @@ def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
         setting = Setting(invocation.cwd, invocation.via, invocation.elevated, invocation.inside, invocation.depth)
         return Invocation(arg(named[0]), [program, *invocation.args], setting, stdin=invocation.input)
 
-    def known(name: str) -> bool:
+    def _known(self, name: str) -> bool:
+        scene = self._scene
         return name in scene.book.programs or scene.book.rules_for(name) or name in scene.launchers or name in MODELS
 
-    def files(invocation: Invocation, word: str) -> str | None:
-        text = walk.overlay.text(scene.places.absolute(word, invocation.cwd))
+    def _files(self, invocation: Invocation, word: str) -> str | None:
+        path = self._scene.places.absolute(word, invocation.cwd)
+        text = self.walk.overlay.text(path)
         if text is None:
-            invocation.made_by = walk.made_by(arg(scene.places.absolute(word, invocation.cwd)))
+            invocation.made_by = self.walk.made_by(arg(path))
         return text
 
-    def read(path: str) -> str | None:
-        nonlocal looked_at, unchanged
-        text = scene.facts.text(path, MAX_CODE)
-        while unchanged and looked_at < len(walk.invocations) - 1:
-            one = walk.invocations[looked_at]
-            unchanged = scene.reads_only(one) or one.name in _CHANGES_NO_FILE
-            looked_at += 1
-        if unchanged:
-            grounds.of_script(scene, path, text)
+    def _read(self, path: str) -> str | None:
+        text = self._scene.facts.text(path, MAX_CODE)
+        while self._unchanged and self._looked_at < len(self.walk.invocations) - 1:
+            one = self.walk.invocations[self._looked_at]
+            self._unchanged = self._scene.reads_only(one) or one.name in _CHANGES_NO_FILE
+            self._looked_at += 1
+        if self._unchanged:
+            grounds.of_script(self._scene, path, text)
         return text
 
-    def before(path: str) -> tuple[Invocation, ...]:
-        origin = origins.brought(scene.past, path)
+    def _before(self, path: str) -> tuple[Invocation, ...]:
+        origin = origins.brought(self._scene.past, path)
         return () if origin is None else (origins.maker(origin),)
-
-    walk = Walk(
-        cwd=scene.places.cwd,
-        variables=_variables(scene),
-        launchers=scene.launchers,
-        code=code,
-        text=read,
-        written=made,
-        folder=lambda path: scene.facts.kind(path) == "directory",
-        before=before if scene.past else None,
-    )
-    walk.script(command.replace("\0", ""))
-    return walk, uses
 
 
 def _variables(scene: Scene) -> dict[str, str]:

@@ -83,6 +83,8 @@ def due(
         working: Whether the model is at work: one that is not spends nothing more, unless it gets a message about it.
     """
     for each in LIMITED:
+        if not issues and getattr(limits, each.limit) is None:
+            continue
         part = share(each, usage, limits)
         if (part < EASED and not issues) or (each.spent and not working):
             continue

@@ -4,7 +4,7 @@
 `remember` only folds, for rebuilding from the journal; `recover` then does what a crash left undone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from checkpoints.model import Reason
@@ -75,6 +75,8 @@ from supervisor.protocol.identity import Identity
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackOptions
 from supervisor.protocol.words import AgentState, StopStep
+
+_NOTHING_AWAITED: Mapping[str, float] = {}
 
 
 class Session:
@@ -321,11 +323,12 @@ class Session:
             case _:
                 return []
 
-    def _awaited(self) -> dict[str, float]:
+    def _awaited(self) -> Mapping[str, float]:
         """Return the timers of work that may start another turn after the one that ended, each with its time."""
-        turns, awaited = self._memory.turns, dict[str, float]()
+        turns = self._memory.turns
         if turns.ended is None:
-            return awaited
+            return _NOTHING_AWAITED
+        awaited: dict[str, float] = {}
         if turns.owed:
             awaited[SETTLE] = self._settings.settle_seconds
         if turns.commands_awaited:

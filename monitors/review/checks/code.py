@@ -8,7 +8,7 @@ from monitors.review.languages.uses import FED, Uses
 from monitors.review.programs.deleting import deletes
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect, not_read_to_its_end, sent_secret
+from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
@@ -64,7 +64,7 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
     if uses.cut:
         yield not_read_to_its_end(
             f"is more than a review goes through: {uses.cut}",
-            "Split it, or write it to a file with Write first.",
+            SPLIT,
             "code",
         )
     yield from _network(uses, invocation)

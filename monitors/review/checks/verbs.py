@@ -101,9 +101,10 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
         yield _runs(invocation, reads=True)
         return
     verbs = [word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)]
-    pieces = {piece.lower() for word in verbs for piece in (word, *_SPLIT.split(word))}
-    if pieces & _DESTROYS or any(_OPTIONS.match(word) and word not in _HARMLESS_OPTIONS for word in invocation.args):
-        verb = next(iter(pieces & _DESTROYS), "delete")
+    pieces = dict.fromkeys(piece.lower() for word in verbs for piece in (word, *_SPLIT.split(word)))
+    destroys = next((piece for piece in pieces if piece in _DESTROYS), "")
+    if destroys or any(_OPTIONS.match(word) and word not in _HARMLESS_OPTIONS for word in invocation.args):
+        verb = destroys or "delete"
         yield Finding(
             "unknown.destroys",
             levels.HARM,

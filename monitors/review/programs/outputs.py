@@ -63,6 +63,8 @@ _LAST = frozenset(
     }
 )
 """Programs that write to their last operand."""
+_WRITERS = frozenset({*_SHORT, *_LAST, "docker", "podman", "uniq", "nmap", "tcsh-", "socat", "sed", "gsed", "awk", "gawk", "mawk"})  # fmt: skip
+"""Programs that write files by their words; of others long options alone are looked at."""
 _IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
 _SED_WRITES = re.compile(r"(?:^|[;{}0-9$/]|[/|#][gpiIM0-9]*)\s*[wW]\s+([^\s;}'\"]+)")
 """`w FILE` in a script of sed."""
@@ -103,6 +105,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 def _written(invocation: Invocation) -> Iterator[Arg]:
+    if invocation.name not in _WRITERS and not any(word[:2] == "--" for word in invocation.args):
+        return
     options = _SHORT.get(invocation.name)
     if options is None:
         options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()

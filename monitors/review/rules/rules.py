@@ -107,6 +107,7 @@ def readings(program: Program) -> list[str]:
 
 
 Meaning = TypeVar("Meaning")
+Remembered = TypeVar("Remembered")
 
 
 class ProgramRules(Generic[Meaning]):
@@ -141,6 +142,8 @@ class RuleBook:
         self._rules: dict[str, list[tuple[str, Rule]]] = {}
         self._readings: dict[str, ProgramRules[None]] = {}
         self._uses: dict[str, ProgramRules[Rule]] = {}
+        self._reading: dict[Line, bool] = {}
+        self._meaning: dict[Line, list[Rule]] = {}
         for program in known:
             self._add_program(program)
         for rule in self.rules:
@@ -167,6 +170,15 @@ class RuleBook:
 
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
+        line = _line(invocation, operands)
+        if line is None:
+            return self._of_both(invocation, operands)
+        known = self._meaning.get(line)
+        if known is None:
+            known = _kept(self._meaning, line, self._of_both(invocation, operands))
+        return known
+
+    def _of_both(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         found = {rule.name: rule for rule in self._matching(invocation, operands)}
         script = as_program(invocation)
         if script is not None and script.name in self._rules:
@@ -197,6 +209,13 @@ class RuleBook:
 
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
+        line = _line(invocation, operands)
+        if line is None:
+            return self._only_reads(invocation, operands)
+        known = self._reading.get(line)
+        return _kept(self._reading, line, self._only_reads(invocation, operands)) if known is None else known
+
+    def _only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         readings = _met(invocation.name, self._reads, self._readings)
         if readings is None:
             return False
@@ -206,6 +225,31 @@ class RuleBook:
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""
         return self.programs
+
+
+Line = tuple[str, ...]
+"""A program's name with its words: all that patterns look at, if it is fed nothing."""
+MAX_LINES = 512
+"""Most command lines whose rules are remembered; then they are found anew."""
+MAX_LINE = 30
+"""Most words of a command line that is remembered."""
+MAX_CHARACTERS = 500
+"""Most characters of these words, so that what is remembered stays below a megabyte."""
+
+
+def _line(invocation: Invocation, operands: list[Arg]) -> Line | None:
+    """Return what the patterns see of an invocation; None if it is fed, or too long to be remembered."""
+    args = invocation.args
+    if invocation.input.given or len(args) > MAX_LINE or sum(map(len, args)) > MAX_CHARACTERS:
+        return None
+    return (invocation.name, *map(str, args), "\0", *map(str, operands))  # a word would keep the whole walk
+
+
+def _kept(known: dict[Line, Remembered], line: Line, found: Remembered) -> Remembered:
+    if len(known) >= MAX_LINES:
+        known.clear()
+    known[line] = found
+    return found
 
 
 def _met(

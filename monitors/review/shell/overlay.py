@@ -55,6 +55,11 @@ class Overlay:
         self.cut = False
         """Whether a text was not remembered, for it was too long."""
 
+    @property
+    def linked(self) -> bool:
+        """Whether the action makes a link, or takes one away that it made."""
+        return bool(self._links or self._unmade)
+
     def __bool__(self) -> bool:
         """Whether the action changed any file, as far as is known."""
         return bool(self._files or self._links or self._copies or self._unpacked or self._patched or self._before)

@@ -7,6 +7,7 @@ that Bash would refuse is read as the commands that may have been meant. The tes
 """
 
 import re
+from functools import lru_cache
 
 from monitors.review.shell.tree import (
     Assignment,
@@ -37,13 +38,24 @@ _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _PAIRS = {"(": ")", "{": "}"}
 
 
+MAX_REMEMBERED = 1_000
+"""Longest script whose tree is remembered, in characters: nearly all commands of agents are shorter, and 128 such trees
+are 3 MB."""
+
+
 def read(text: str, depth: int = 0) -> ShellScript:
     """Read a script. Never raises; says what was wrong and which cap was passed.
+
+    Nobody changes the tree: agents give the same commands again, and a tree of a short one is read once.
 
     Args:
         text: the script.
         depth: how deep in other scripts this one stands; counts towards the cap.
     """
+    return _remembered(text, depth) if len(text) <= MAX_REMEMBERED else _read(text, depth)
+
+
+def _read(text: str, depth: int) -> ShellScript:
     reader = _Reader(_joined_lines(text[:MAX_BYTES]), depth)
     too_much = "" if len(text) <= MAX_BYTES else f"longer than {MAX_BYTES} characters"
     try:
@@ -52,6 +64,8 @@ def read(text: str, depth: int = 0) -> ShellScript:
         too_much = str(stop)
     return ShellScript(reader.top, reader.problem, too_much)
 
+
+_remembered = lru_cache(maxsize=128)(_read)
 
 MAX_UNENDED = 5
 """Most delimiters that are sought to the end of the script in vain; text behind further ones is read as commands."""

@@ -128,3 +128,18 @@ class ShellScript:
         """The part that is not proper shell; empty if all is. The rest was read."""
         self.too_much = too_much
         """The cap that was passed; empty for none. The text after it was not read."""
+
+
+def simples(nodes: list[Node]) -> list[Simple]:
+    """Return the simple commands of these nodes, however deep they stand."""
+    found: list[Simple] = []
+    pending: list[Node] = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Simple):
+            found.append(node)
+        elif isinstance(node, Pipeline):
+            pending.extend(node.stages)
+        else:
+            pending.extend(node.body)
+    return found

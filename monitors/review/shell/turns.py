@@ -11,10 +11,10 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from monitors.review.shell.expand import Value
-from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
+from monitors.review.shell.invocation import Arg, Invocation, arg, program_name
 from monitors.review.shell.launch import EXEC, FD, LauncherBook
 from monitors.review.shell.shells import SHELLS, shell_use
-from monitors.review.shell.tree import Part, Simple, Word
+from monitors.review.shell.tree import Node, Part, Simple, Word, simples
 
 MAX_TURNS = 128
 """Most commands that are gone through a second time or more since a value decides what they run, for one action. A loop
@@ -29,8 +29,6 @@ RUNS_TEXT = frozenset({"eval", "source", ".", "trap", "alias", "exec", "command"
 """Programs that run their words."""
 _INTERPRETERS = re.compile(r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|tclsh|expect|osascript|Rscript|[gmn]?awk|sed|psql|mysql|mariadb|sqlite|mongo)[\w.]*")  # fmt: skip
 _JOINS = frozenset({"parallel", "sem"})
-_VALUES = frozenset("dinNptu")
-"""Options of `read` with a value."""
 
 
 class Columns:
@@ -98,6 +96,31 @@ class Turn(NamedTuple):
     """Whether a value can decide what is run."""
     head: int
     """The number of its words before the program that is run in the end: launchers with their own words."""
+
+
+class RunsWords(Mapping[str, bool]):
+    """The functions and aliases, with whether one may run its words: it names its program by a variable, or by text."""
+
+    def __init__(
+        self, functions: Mapping[str, list[Node]], aliases: Mapping[str, list[Arg]], launchers: LauncherBook
+    ) -> None:
+        self._functions = functions
+        self._aliases = aliases
+        self._launchers = launchers
+
+    def __getitem__(self, name: str) -> bool:
+        if name in self._aliases:
+            return True
+        return any(
+            words and (words[0].parts is not None or words[0].text in RUNS_TEXT or words[0].text in self._launchers)
+            for words in (simple.words for simple in simples(self._functions[name]))
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._functions, *self._aliases))
+
+    def __len__(self) -> int:
+        return len(self._functions) + len(self._aliases)
 
 
 def turning(
@@ -229,93 +252,3 @@ def _is_code(words: Sequence[Arg], head: int, at: int, program: str) -> bool:
     if _INTERPRETERS.fullmatch(program) is None:
         return False
     return words[at - 1][:1] == "-" or all(word[:1] == "-" for word in words[head + 1 : at])
-
-
-def read_values(invocation: Invocation, given: Input, separators: Sequence[Arg]) -> dict[str, list[Arg]]:
-    """Return what a `read` takes into which variables: a value for each line, since loops run once.
-
-    Args:
-        invocation: The `read`.
-        given: What it reads.
-        separators: The value of IFS.
-    """
-    names, whole = _taken(invocation.args)
-    own = str(separators[0]) if separators and separators[0].strip() else ""
-    table = str.maketrans(dict.fromkeys(own, " "))
-    text = None if given.text is None else str(given.text)
-    lines = [line for line in (text or "").split("\n") if line.strip()]
-    if text is None or not lines:
-        return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
-    if whole == "array":
-        return {names[0]: [arg(word, source=given.source) for line in lines for word in line.translate(table).split()]}
-    if whole == "text":
-        return {names[0]: [arg(text, source=given.source)]}
-    taken: dict[str, list[Arg]] = {name: [] for name in names}
-    for line in lines:
-        pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)
-        for at, name in enumerate(names):
-            taken[name].append(arg(pieces[at] if at < len(pieces) else "", source=given.source))
-    return taken
-
-
-def _taken(args: Sequence[Arg]) -> tuple[list[str], str]:
-    """Return the variables of a `read`, and whether they take an `array`, the whole `text` or a line."""
-    names: list[str] = []
-    whole = ""
-    at = 0
-    while at < len(args):
-        word = args[at]
-        if word[:1] == "-" and len(word) > 1 and not names:
-            option = next((letter for letter in word[1:] if letter in _VALUES), "")
-            if "a" in word[1:].partition(option)[0] if option else "a" in word[1:]:
-                whole = "array"
-            if option:
-                if option in "dN":
-                    whole = whole or "text"
-                at += word.endswith(option)
-        elif word.partition("[")[0].isidentifier():
-            names.append(word.partition("[")[0])
-        at += 1
-    return names or ["REPLY"], whole
-
-
-def read_from(args: Sequence[Arg]) -> Arg | None:
-    """Return the descriptor that a `read` is told to read from; None for its input."""
-    at = 0
-    while at < len(args) and args[at][:1] == "-" and len(args[at]) > 1:
-        word = args[at]
-        option = next((letter for letter in word[1:] if letter in _VALUES), "")
-        joined = word.partition(option)[2] if option else ""
-        if option == "u":
-            return arg(joined) if joined else args[at + 1] if at + 1 < len(args) else None
-        at += 2 if option and not joined else 1
-    return None
-
-
-def in_each_place(words: Sequence[Arg], mark: str, lines: Sequence[str]) -> list[Arg]:
-    """Return the words that `xargs -I` starts for the lines, all at once: scripts as one, other words one for each."""
-    made: list[Arg] = []
-    for word in words:
-        placed = [word.replace(mark, line) for line in lines] if mark in word else [str(word)]
-        script = program_name(words[0]) in RUNS_TEXT and word is not words[0]
-        texts = ["\n".join(placed)] if script else placed
-        made += [arg(text, known=word.known, source=word.source) for text in texts]
-    return made
-
-
-_SEPARATES = re.compile(r"-[0oprtx]*d|--delimiter")
-_ZERO = re.compile(r"-[oprtx]*0")
-"""Options of `xargs`, behind others without a value in one word: `-rd,` and `-r0`."""
-
-
-def split_for_xargs(text: str, options: Sequence[str]) -> list[str]:
-    """Return the words that `xargs` makes of its input: by blanks, or by the separator that it is told."""
-    own = next((word for word in options if _SEPARATES.match(word)), "")
-    if "--null" in options or any(_ZERO.match(word) for word in options):
-        return [word for word in text.split("\0") if word]
-    if not own:
-        return text.replace("\0", " ").split()
-    following = options[list(options).index(own) + 1 :]
-    said = own.partition("=")[2] if own[:2] == "--" else own.partition("d")[2] or (following[0] if following else "")
-    separator = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}.get(said, said)[:1] or "\n"
-    return [word for word in text.split(separator) if word]

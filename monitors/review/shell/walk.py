@@ -7,28 +7,26 @@ through too.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from monitors.review.shell.constant import MAX_PRINTED, printed
 from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
+from monitors.review.shell.input_words import MAX_PIPED, read_options, read_values, with_piped
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
 from monitors.review.shell.reader import read
 from monitors.review.shell.shells import OWN_INPUT, SHELLS, ShellUse, positional, shell_use
-from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple
+from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple, simples
 from monitors.review.shell.turns import (
     MAX_OTHER_TURNS,
     MAX_TURNS,
     RUNS_TEXT,
     Columns,
+    RunsWords,
     Turn,
     combined,
-    in_each_place,
-    read_from,
-    read_values,
-    split_for_xargs,
     stepped,
     turning,
 )
@@ -37,8 +35,6 @@ MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
-MAX_PIPED = 50
-"""Most words that `xargs` is taken to add."""
 MAX_READ = 262_144
 """Most characters of scripts in scripts, in total. A here-document that is never closed is part of each of them."""
 MAX_SOURCES = 20
@@ -223,7 +219,7 @@ class Walk:
 
     def _simple(self, command: Simple, stdin: Input) -> Output:
         columns = self._in_turn
-        runs_words = _RunsWords(self._functions, self._aliases, self._launchers) if columns.of else {}
+        runs_words = RunsWords(self._functions, self._aliases, self._launchers) if columns.of else {}
         turn = turning(command, columns.of, self._launchers, self._variables, runs_words)
         if turn is None:
             return self._once(command, stdin)
@@ -596,7 +592,7 @@ class Walk:
         return output
 
     def _twice(self, name: str) -> bool:
-        return sum(1 for node in _simples(self._functions[name]) if node.words and node.words[0].text == name) > 1
+        return sum(1 for node in simples(self._functions[name]) if node.words and node.words[0].text == name) > 1
 
     def _inner(self, invocation: Invocation) -> Output | None:
         """Go through what the invocation starts in turn, or None if it starts nothing."""
@@ -719,7 +715,7 @@ class Walk:
         if not words:
             return None, (invocation,)
         if inner.launcher.command == "xargs":
-            words = self._with_piped(invocation, words)
+            words = with_piped(invocation, words)
         if inner.launcher.command == "uv run" and words[0].endswith(".py"):
             words.insert(0, arg("python3"))
         started_one = Invocation(
@@ -730,24 +726,6 @@ class Walk:
             stdin=invocation.input,
         )
         return self._start(started_one)
-
-    def _with_piped(self, invocation: Invocation, words: list[Arg]) -> list[Arg]:
-        """The command that `xargs` starts, with what it adds to it: behind it, or where its placeholder stands."""
-        text, source = invocation.input.text, invocation.input.source
-        if any(word[:2] == "-a" or word.startswith("--arg-file") for word in invocation.args):
-            text, source = ("" if "/dev/null" in invocation.args else None), ()
-        mark = _placeholder(invocation.args)
-        if mark:
-            if text is None:
-                return [_placed(word, mark, source) if mark in word else word for word in words]
-            lines = text.replace("\0", "\n").splitlines()
-            placed = in_each_place(words, mark, lines[:MAX_PIPED])
-            return [*placed, arg("{}", known=False)] if len(lines) > MAX_PIPED else placed
-        if text is None:
-            return [*words, arg("{}", known=False, source=source)]
-        given_words = split_for_xargs(text, invocation.args)
-        rest = [arg("{}", known=False)] if len(given_words) > MAX_PIPED else []
-        return [*words, *map(arg, given_words[:MAX_PIPED]), *rest]
 
     def _builtin(self, invocation: Invocation) -> None:
         """Apply the effect of a command on those after it."""
@@ -764,12 +742,14 @@ class Walk:
                 self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
                 self._variables["@"] = self._variables["*"] = words
         elif invocation.name == "read":
-            descriptor = read_from(invocation.args)
-            given = self._opened(Redirection("<&", "0", descriptor)) if descriptor else invocation.input
+            options = read_options(invocation.args)
+            given = invocation.input
+            if options.descriptor:
+                given = self._opened(Redirection("<&", "0", options.descriptor))
             separators = (
                 [invocation.assignments["IFS"]] if "IFS" in invocation.assignments else self._variables.get("IFS", [])
             )
-            self._assign(read_values(invocation, given, separators), in_turn=True)
+            self._assign(read_values(options, given, separators), in_turn=True)
         elif invocation.name in ("mapfile", "readarray"):
             name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
             lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
@@ -790,31 +770,6 @@ def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
     return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())
 
 
-class _RunsWords(Mapping[str, bool]):
-    """The functions and aliases, with whether one may run its words: it names its program by a variable, or by text."""
-
-    def __init__(
-        self, functions: Mapping[str, list[Node]], aliases: Mapping[str, list[Arg]], launchers: LauncherBook
-    ) -> None:
-        self._functions = functions
-        self._aliases = aliases
-        self._launchers = launchers
-
-    def __getitem__(self, name: str) -> bool:
-        if name in self._aliases:
-            return True
-        return any(
-            words and (words[0].parts is not None or words[0].text in RUNS_TEXT or words[0].text in self._launchers)
-            for words in (simple.words for simple in _simples(self._functions[name]))
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*self._functions, *self._aliases))
-
-    def __len__(self) -> int:
-        return len(self._functions) + len(self._aliases)
-
-
 _RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")
 
 
@@ -826,37 +781,3 @@ def _runs_input(invocation: Invocation) -> bool:
 def _unknown(name: str, invocation: Invocation) -> Arg:
     """A variable that is filled with what the commands before it print."""
     return arg(f"${name}", known=False, source=invocation.input.source)
-
-
-def _placed(word: Arg, mark: str, source: tuple[Invocation, ...]) -> Arg:
-    """Return a word of `xargs -I` for input that is not known; within a script it is a variable."""
-    text = str(word) if word == mark else word.replace(mark, "$PIPED")
-    return arg(text, known=False, source=source)
-
-
-def _placeholder(args: list[Arg]) -> str:
-    """Return the placeholder for which `xargs` substitutes its words; empty if it appends them."""
-    for at, word in enumerate(args):
-        if word in ("-I", "--replace") and at + 1 < len(args):
-            return args[at + 1]
-        if word[:2] == "-I" or word.startswith("--replace="):
-            return word.partition("=")[2] if word[:2] == "--" else word[2:]
-        if word == "-i":
-            return "{}"
-        if word[:1] != "-":
-            return ""
-    return ""
-
-
-def _simples(nodes: list[Node]) -> list[Simple]:
-    found: list[Simple] = []
-    pending: list[Node] = list(nodes)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Simple):
-            found.append(node)
-        elif isinstance(node, Pipeline):
-            pending.extend(node.stages)
-        else:
-            pending.extend(node.body)
-    return found

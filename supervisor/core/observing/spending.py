@@ -31,6 +31,8 @@ class ModelReply:
     usage: TokenUsage
     price: Price | None
     characters: int = 0
+    _known: tuple[TokenUsage, int, Spent] | None = None
+    """Usage and characters when it was priced last, and the price: some replies are asked with each frame."""
 
     @property
     def output(self) -> int:
@@ -40,9 +42,13 @@ class ModelReply:
     @property
     def spent(self) -> Spent:
         """The tokens of the reply so far, and their cost if there is a price."""
-        usage = self.usage
+        usage, known = self.usage, self._known
+        if known is not None and known[0] is usage and known[1] == self.characters:
+            return known[2]
         given = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-        return _priced(Spent(*given, self.output), self.price)
+        spent = _priced(Spent(*given, self.output), self.price)
+        self._known = (usage, self.characters, spent)
+        return spent
 
     @property
     def next(self) -> Spent:
@@ -77,15 +83,23 @@ class Spending:
         """The latest replies since then, oldest first."""
         self._read = 0
         """Input tokens of this launch's replies, as far as the CLI's figures and frames show."""
+        self._sums: list[tuple[Spent, Spent, Spent]] = []
+        """The two terms and the sum of each addition of the total, as it was asked for last."""
         self.last: ModelReply | None = None
         """The latest reply of the agent itself or of a subagent."""
 
     @property
     def total(self) -> Spent:
         """All that was spent, the estimate of what the CLI has not counted included."""
-        total = self._before + self._said + self._older
-        for reply in self._since:
-            total += reply.spent
+        terms = (self._said, self._older, *(reply.spent for reply in self._since))
+        total = self._before
+        for at, term in enumerate(terms):
+            known = self._sums[at] if at < len(self._sums) else None
+            if known is None or known[0] is not total or known[1] is not term:
+                del self._sums[at:]
+                known = (total, term, total + term)
+                self._sums.append(known)
+            total = known[2]
         return total
 
     @property

@@ -1,0 +1,143 @@
+"""Words that commands make of their input: the variables of `read`, and the words that `xargs` adds."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
+from monitors.review.shell.turns import RUNS_TEXT
+
+MAX_PIPED = 50
+"""Most words that `xargs` is taken to add."""
+_VALUES = frozenset("dinNptu")
+"""Options of `read` with a value."""
+
+
+class ReadOptions(NamedTuple):
+    """The command line of a `read`."""
+
+    names: list[str]
+    """Its variables."""
+    whole: str
+    """Whether they take an `array`, the whole `text`, or a line if empty."""
+    descriptor: Arg | None
+    """The descriptor that it reads from; None for its input."""
+
+
+def read_options(args: Sequence[Arg]) -> ReadOptions:
+    """Return what the words of a `read` say: options end at the first variable."""
+    names: list[str] = []
+    whole = ""
+    descriptor: Arg | None = None
+    at = 0
+    while at < len(args):
+        word = args[at]
+        if word[:1] == "-" and len(word) > 1 and not names:
+            option = next((letter for letter in word[1:] if letter in _VALUES), "")
+            flags, _, joined = word[1:].partition(option) if option else (word[1:], "", "")
+            whole = "array" if "a" in flags else whole
+            if option in ("d", "N"):
+                whole = whole or "text"
+            if option and not joined:
+                at += 1
+            if option == "u":
+                descriptor = arg(joined) if joined else args[at] if at < len(args) else None
+        elif word.partition("[")[0].isidentifier():
+            names.append(word.partition("[")[0])
+        at += 1
+    return ReadOptions(names or ["REPLY"], whole, descriptor)
+
+
+def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -> dict[str, list[Arg]]:
+    """Return what a `read` takes into which variables: a value for each line, since loops run once.
+
+    Args:
+        options: Its command line.
+        given: What it reads.
+        separators: The value of IFS.
+    """
+    names, whole = options.names, options.whole
+    own = str(separators[0]) if separators and separators[0].strip() else ""
+    table = str.maketrans(dict.fromkeys(own, " "))
+    text = None if given.text is None else str(given.text)
+    lines = [line for line in (text or "").split("\n") if line.strip()]
+    if text is None or not lines:
+        return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
+    if whole == "array":
+        return {names[0]: [arg(word, source=given.source) for line in lines for word in line.translate(table).split()]}
+    if whole == "text":
+        return {names[0]: [arg(text, source=given.source)]}
+    taken: dict[str, list[Arg]] = {name: [] for name in names}
+    for line in lines:
+        pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)
+        for at, name in enumerate(names):
+            taken[name].append(arg(pieces[at] if at < len(pieces) else "", source=given.source))
+    return taken
+
+
+def with_piped(invocation: Invocation, words: list[Arg]) -> list[Arg]:
+    """The command that `xargs` starts, with what it adds to it: behind it, or where its placeholder stands."""
+    text, source = invocation.input.text, invocation.input.source
+    if any(word[:2] == "-a" or word.startswith("--arg-file") for word in invocation.args):
+        text, source = ("" if "/dev/null" in invocation.args else None), ()
+    mark = _placeholder(invocation.args)
+    if mark:
+        if text is None:
+            return [_placed(word, mark, source) if mark in word else word for word in words]
+        lines = text.replace("\0", "\n").splitlines()
+        placed = in_each_place(words, mark, lines[:MAX_PIPED])
+        return [*placed, arg("{}", known=False)] if len(lines) > MAX_PIPED else placed
+    if text is None:
+        return [*words, arg("{}", known=False, source=source)]
+    given_words = split_for_xargs(text, invocation.args)
+    rest = [arg("{}", known=False)] if len(given_words) > MAX_PIPED else []
+    return [*words, *map(arg, given_words[:MAX_PIPED]), *rest]
+
+
+def _placed(word: Arg, mark: str, source: tuple[Invocation, ...]) -> Arg:
+    """Return a word of `xargs -I` for input that is not known; within a script it is a variable."""
+    text = str(word) if word == mark else word.replace(mark, "$PIPED")
+    return arg(text, known=False, source=source)
+
+
+def _placeholder(args: list[Arg]) -> str:
+    """Return the placeholder for which `xargs` substitutes its words; empty if it appends them."""
+    for at, word in enumerate(args):
+        if word in ("-I", "--replace") and at + 1 < len(args):
+            return args[at + 1]
+        if word[:2] == "-I" or word.startswith("--replace="):
+            return word.partition("=")[2] if word[:2] == "--" else word[2:]
+        if word == "-i":
+            return "{}"
+        if word[:1] != "-":
+            return ""
+    return ""
+
+
+def in_each_place(words: Sequence[Arg], mark: str, lines: Sequence[str]) -> list[Arg]:
+    """Return the words that `xargs -I` starts for the lines, all at once: scripts as one, other words one for each."""
+    made: list[Arg] = []
+    for word in words:
+        placed = [word.replace(mark, line) for line in lines] if mark in word else [str(word)]
+        script = program_name(words[0]) in RUNS_TEXT and word is not words[0]
+        texts = ["\n".join(placed)] if script else placed
+        made += [arg(text, known=word.known, source=word.source) for text in texts]
+    return made
+
+
+_SEPARATES = re.compile(r"-[0oprtx]*d|--delimiter")
+_ZERO = re.compile(r"-[oprtx]*0")
+"""Options of `xargs`, behind others without a value in one word: `-rd,` and `-r0`."""
+
+
+def split_for_xargs(text: str, options: Sequence[str]) -> list[str]:
+    """Return the words that `xargs` makes of its input: by blanks, or by the separator that it is told."""
+    own = next((word for word in options if _SEPARATES.match(word)), "")
+    if "--null" in options or any(_ZERO.match(word) for word in options):
+        return [word for word in text.split("\0") if word]
+    if not own:
+        return text.replace("\0", " ").split()
+    following = options[list(options).index(own) + 1 :]
+    said = own.partition("=")[2] if own[:2] == "--" else own.partition("d")[2] or (following[0] if following else "")
+    separator = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}.get(said, said)[:1] or "\n"
+    return [word for word in text.split(separator) if word]

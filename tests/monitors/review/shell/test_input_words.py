@@ -1,0 +1,55 @@
+"""Words that commands make of their input."""
+
+import pytest
+
+from monitors.review.shell.input_words import in_each_place, read_options, read_values, split_for_xargs
+from monitors.review.shell.invocation import Input, arg
+
+
+def read_into(words: str, text: str | None, separators: str = " \t\n") -> dict[str, list[str]]:
+    taken = read_values(read_options([arg(word) for word in words.split()]), Input(text), [arg(separators)])
+    return {name: [str(value) for value in values] for name, values in taken.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "taken"),
+    [
+        ("-r a b", "one two three\n", {"a": ["one"], "b": ["two three"]}),
+        ("a", "one two\nthree\n", {"a": ["one two", "three"]}),
+        ("", "one\n", {"REPLY": ["one"]}),
+        ("-ra x", "one two\n", {"x": ["one", "two"]}),
+        ("-t 1 -p say x", "one\n", {"x": ["one"]}),
+        ("-d x a", "one\ntwo\n", {"a": ["one\ntwo\n"]}),
+        ("a", None, {"a": ["$a"]}),
+        ("a", "\n", {"a": ["$a"]}),
+    ],
+)
+def test_read_takes_its_lines_into_its_variables(words: str, text: str | None, taken: dict[str, list[str]]) -> None:
+    assert read_into(words, text) == taken
+
+
+def test_read_splits_by_the_separators_in_force() -> None:
+    assert read_into("a b", "one,two\n", ",") == {"a": ["one"], "b": ["two"]}
+    assert read_into("a", "one,two\n", ",") == {"a": ["one,two"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [("a b\nc", [], ["a", "b", "c"]), ("a b\0c", ["-0"], ["a b", "c"]), ("a b,c", ["-d", ","], ["a b", "c"]), ("a b\nc", ["-d\\n"], ["a b", "c"]), ("a b,c", ["-rd,"], ["a b", "c"]), ("a b\0c", ["-r0"], ["a b", "c"])],
+)  # fmt: skip
+def test_xargs_splits_as_it_is_told(text: str, options: list[str], words: list[str]) -> None:
+    assert split_for_xargs(text, options) == words
+
+
+def test_a_script_of_xargs_gets_its_lines_one_below_the_other_and_a_program_each_as_a_word() -> None:
+    assert in_each_place([arg("sh"), arg("-c"), arg("run {}")], "{}", ["a", "b"])[2] == "run a\nrun b"
+    assert in_each_place([arg("rm"), arg("{}")], "{}", ["a", "b"])[1:] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "descriptor", "names"),
+    [("-r -u 3 a", "3", ["a"]), ("-ru3 a b", "3", ["a", "b"]), ("-d u a", None, ["a"]), ("-p -u a", None, ["a"]), ("a -u 3", None, ["a"]), ("-u", None, ["REPLY"])],
+)  # fmt: skip
+def test_the_options_of_read_are_told_from_their_values(words: str, descriptor: str | None, names: list[str]) -> None:
+    options = read_options([arg(word) for word in words.split()])
+    assert (options.descriptor, options.names) == (descriptor, names)
