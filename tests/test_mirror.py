@@ -116,7 +116,6 @@ WITHOUT = {
     "supervisor/runtime/socket/peer.py": "tests/supervisor/runtime/api/test_app.py: who asked is in the journal",
     "supervisor/runtime/processes/bounds/priorities.py": "tests/supervisor/runtime/processes/bounds/test_limits.py, on real processes",
     "supervisor/runtime/daemon/runners.py": "tests/supervisor/runtime/daemon/test_daemon.py, and processes/test_adoption.py",
-    "supervisor/runtime/parts.py": "tests/supervisor/runtime/test_service.py starts daemons of them",
     "supervisor/runtime/serving.py": "tests/supervisor/runtime/test_service.py asks what is served",
     "supervisor/runtime/api/routes/agents/recovery.py": "tests/supervisor/runtime/services/test_recovery.py carries every option out",
     "supervisor/runtime/journal/writing/writer.py": "the thread of the journal: tests/supervisor/runtime/journal/test_journal.py",

@@ -194,9 +194,13 @@ def host_reached(daemon: Daemon, reached: Reached) -> None:
 
 
 def account_taken(daemon: Daemon, agents: Collection[str]) -> None:
-    """Journal which of these agents, whose CLIs run, are paid by the account in force and were by another."""
-    at_work = {one.agent: one for one in daemon.board.at_work() if one.limited_until is None}
-    for known in (at_work[agent] for agent in agents if agent in at_work):
+    """Journal which of these agents, whose CLIs run, are paid by the account in force and were by another.
+
+    One whose next CLI is not launched yet has its account from that launch.
+    """
+    paid = {one.summary.agent: one.summary for one in daemon.board.live() if one.launched and not one.processes_ended}
+    paid |= {one.agent: one for one in daemon.board.unmade.values() if one.limited_until is None}
+    for known in (paid[agent] for agent in agents if agent in paid):
         if known.account not in ("", daemon.account):
             stamp = daemon.stamp(known.agent)
             daemon.happened(events.AccountChanged(**stamp, account=daemon.account, before=known.account))
