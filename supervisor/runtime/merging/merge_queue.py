@@ -213,6 +213,8 @@ class MergeQueue:
         before = self._resolved_by(known)
         if before is not None and known.state is not AgentState.DONE:
             await self.not_resolved(before, f"{before.why}; {agent}, which was to resolve it, is {known.state}")
+        elif before is not None and mode == "off":
+            await self.not_resolved(before, f"{before.why}; {agent} is done with it, and merge.mode is off")
         if mode == "off" or known.state is not AgentState.DONE or self._board.merges.get(agent) is not None:
             return
         if not (known.branch and known.project and known.target) or known.stored_task:
@@ -301,13 +303,19 @@ class MergeQueue:
         """Park a merge again that no agent resolved."""
         await self._step(replace(merge, phase=MergePhase.PARKED, why=why))
 
-    async def _park_unresolved(self) -> None:
-        """Park what was given to an agent that there is not: the daemon ended before it was submitted."""
-        at_work = {(one.project, one.branch) for one in self._board.at_work()}
-        for merge in self.all():
-            given = merge.phase is MergePhase.RESOLVING and self._board.tasks.find(merge.task) is None
-            if given and (merge.project, merge.branch) not in at_work:
-                await self.not_resolved(merge, f"{merge.why}; the daemon ended before an agent took it up")
+    def _has_no_agent(self, merge: Merge) -> bool:
+        """Whether a merge waits for an agent to resolve it that was never submitted.
+
+        An agent that has ended counts until all is done at its end: what follows of the merge is decided there.
+        """
+        if merge.phase is not MergePhase.RESOLVING or self._board.tasks.find(merge.task) is not None:
+            return False  # a stored task's next run is its own store's affair
+        worked = self._board.known(merge.id)
+        since = worked.first_event if worked is not None else 0
+        of_branch = (
+            one for one in self._board.summaries() if (one.project, one.branch) == (merge.project, merge.branch)
+        )
+        return all(one.first_event <= since or (one.state.ended and one.workspace_closed) for one in of_branch)
 
     async def _settled(self, id_: str) -> Merge:
         while (now := self._board.merges.find(id_)).phase.under_way:
@@ -318,7 +326,6 @@ class MergeQueue:
         """Put what a daemon before this one had under way back into the queue, and clear away what it left."""
         await anyio.to_thread.run_sync(end_noted, self._verifier.notes)
         await self._queue_again(self.all(), "the daemon ended")
-        await self._park_unresolved()
         for project in {merge.project for merge in self.all() if merge.phase is MergePhase.MERGED}:
             for id_ in await self._do(targets.held, Path(project)):
                 await self.tidy(id_)
@@ -328,6 +335,9 @@ class MergeQueue:
     async def _queue_again(self, merges: list[Merge], what: str) -> None:
         """Put what was broken off back into the queue, but for what is made."""
         for merge in merges:
+            if self._has_no_agent(merge):
+                why = f"{what} before an agent took it up"
+                await self._step(replace(merge, phase=MergePhase.QUEUED, why=why, rounds=merge.rounds - 1))
             if not merge.phase.under_way:
                 continue
             if merge.phase is MergePhase.MOVING and await self._has_moved(merge):

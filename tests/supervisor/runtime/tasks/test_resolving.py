@@ -1,18 +1,147 @@
 """Work of agents without a stored task that cannot be merged: given back in the same workspace, a bounded number of times."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.events import MergeChanged
 from supervisor.protocol.merges import Merge, MergePhase
-from supervisor.runtime.service import complete_work
+from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.service import complete_work, run_daemon
+from tests.stages.daemon import Base, ended, served, until
 from tests.stages.house import House, bash, house, say
 from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.tasks.test_finished_work import commits, policy
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
+
+RESOLVES = """
+first = greet()
+take(first)
+say({"type": "system", "subtype": "init", "session_id": "stand-in", "cwd": os.getcwd(), "tools": []})
+import subprocess
+git = "git -c user.name=A -c user.email=a@x"
+if "<<<<<<<" in first:
+    subprocess.run(f"{git} merge -q main", shell=True)
+else:
+    while not os.path.exists(os.environ["HOME"] + "/go"):
+        time.sleep(0.01)
+open("work.txt", "w").write("both" if "<<<<<<<" in first else "agent")
+subprocess.run(f"git add -A && {git} commit -qm work", shell=True, check=True)
+done()
+hear()
+"""
+"""A stand-in that commits what disagrees with its target, and that resolves it if it is told so."""
+
+
+class Held:
+    """A daemon's submission of agents that resolve merges, which is held until it is let go."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self.resolving = daemon.merging.settled.__self__  # type: ignore[attr-defined]
+        self.submit, self.asked = self.resolving._submit, anyio.Event()
+        self.resolving._submit = self._hold
+
+    async def _hold(self, *_about: object) -> None:
+        self.asked.set()
+        await anyio.sleep_forever()
+
+    def let_go(self) -> None:
+        self.resolving._submit = self.submit
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    made = Base(tmp_path, {"merge": "auto", "workspaces": {"folder": str(tmp_path / "workspaces")}})
+    git(made.repo, "checkout", "-qb", "main")
+    git(made.repo, "commit", "-q", "--allow-empty", "-m", "first")
+    made.cli(RESOLVES)
+    return made
+
+
+async def disagrees(base: Base, daemon: Daemon) -> Held:
+    """Have an agent commit what its target disagrees with; returns once its merge is about to be given to another."""
+    held = Held(daemon)
+    await daemon.submit(base.submission(workspace="new"), by="test")
+    (base.repo / "work.txt").write_text("person\n")
+    git(base.repo, "add", "work.txt")
+    git(base.repo, "commit", "-qm", "person")
+    git(base.repo, "checkout", "-q", "--detach")
+    (base.home / "go").touch()
+    await held.asked.wait()
+    return held
+
+
+def resolved(base: Base) -> tuple[str, list[str]]:
+    """What the target has at the end, and the phases of the first agent's merge from when it was given away."""
+    phases = [str(event.merge.phase) for event in base.events(MergeChanged) if event.merge.id == "a1"]
+    return git(base.repo, "show", "main:work.txt"), phases[phases.index("resolving") :]
+
+
+TWICE = ["resolving", "queued", "merging", "parked", "resolving", "withdrawn"]
+
+
+async def test_a_merge_whose_agent_was_not_submitted_yet_as_its_project_begins_to_go_back_is_made_anew(
+    base: Base,
+) -> None:
+    async with served(base) as (daemon, _):
+        held = await disagrees(base, daemon)
+        assert daemon.board.merges.find("a1").phase is MergePhase.RESOLVING
+        await daemon.merging.stand_still(str(base.repo))
+        assert daemon.board.merges.find("a1").phase is MergePhase.QUEUED, "nobody would resolve it"
+        held.let_go()
+        daemon.merging.go_on()
+        await until(lambda: "a2" in {one.id for one in daemon.board.merges.all()})
+        await until(lambda: daemon.board.merges.find("a2").phase is MergePhase.MERGED)
+        assert daemon.board.merges.find("a2").rounds == 1, "a round that nobody began does not count"
+    assert resolved(base) == ("both", TWICE)
+
+
+async def test_a_merge_whose_agent_was_not_submitted_as_the_daemon_ended_is_made_anew_by_the_next(base: Base) -> None:
+    async with run_daemon(base.setup()) as daemon:
+        await disagrees(base, daemon)
+    async with served(base) as (daemon, _):
+        await until(lambda: "a2" in {one.id for one in daemon.board.merges.all()})
+        await until(lambda: daemon.board.merges.find("a2").phase is MergePhase.MERGED)
+    assert resolved(base) == ("both", TWICE)
+
+
+async def test_an_agent_that_has_ended_with_a_merge_has_it_until_all_is_done_at_its_end(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        held = await disagrees(base, daemon)
+        held.let_go()
+        await daemon.merging.stand_still(str(base.repo))
+        began = anyio.Event()
+        over = daemon.merging.propose
+
+        async def propose(agent: str) -> None:
+            began.set()
+            await daemon.merging.stand_still(str(base.repo))
+            assert daemon.board.merges.find("a1").phase is MergePhase.RESOLVING
+            await over(agent)
+
+        daemon.merging.propose = propose  # type: ignore[method-assign]
+        daemon.merging.go_on()
+        await began.wait()
+        await until(lambda: "a2" in {one.id for one in daemon.board.merges.all()})
+        await until(lambda: daemon.board.merges.find("a2").phase is MergePhase.MERGED)
+
+
+async def test_work_that_was_resolved_as_merges_were_switched_off_is_parked(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        held = await disagrees(base, daemon)
+        rules = daemon.merging.rules
+        daemon.merging.rules = replace(rules, merge=replace(rules.merge, mode="off"))
+        held.let_go()
+        await daemon.merging.stand_still(str(base.repo))
+        daemon.merging.go_on()
+        await ended(daemon, "a1")
+        await until(lambda: daemon.board.known("a2") is not None)
+        await until(lambda: daemon.board.merges.find("a1").phase is MergePhase.PARKED)
+        assert "a2 is done with it, and merge.mode is off" in daemon.board.merges.find("a1").why
 
 
 async def phase(stage: House, agent: str, *phases: MergePhase) -> Merge:
@@ -21,6 +150,7 @@ async def phase(stage: House, agent: str, *phases: MergePhase) -> Merge:
     return changed.merge
 
 
+@pytest.mark.real_cli
 async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then_merged(tmp_path: Path) -> None:
     resolve = (
         "git -c user.name=A -c user.email=a@x merge -q main || true; printf 'both\\n' > work.txt; git add -A; "
@@ -49,6 +179,7 @@ async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then
     assert not Path(first.workspace).exists()
 
 
+@pytest.mark.real_cli
 async def test_after_as_many_rounds_as_may_be_it_is_parked_and_all_is_kept(tmp_path: Path) -> None:
     rules = policy(merge={"mode": "auto", "rounds": 1}, verify="! grep -q agent work.txt")
     model = commits("agent"), say("done"), commits("agent again"), say("done")
@@ -64,6 +195,7 @@ async def test_after_as_many_rounds_as_may_be_it_is_parked_and_all_is_kept(tmp_p
     assert closed.removed, "all of it is committed on the branch"
 
 
+@pytest.mark.real_cli
 async def test_what_a_person_asked_to_be_merged_is_left_to_that_person(tmp_path: Path) -> None:
     model = commits("agent"), say("done")
     async with house(tmp_path, *model, policy=policy(merge="propose"), completion=complete_work) as stage:
@@ -79,6 +211,7 @@ async def test_what_a_person_asked_to_be_merged_is_left_to_that_person(tmp_path:
         assert [one.agent for one in stage.daemon.board.summaries()] == ["a1"]
 
 
+@pytest.mark.real_cli
 async def test_a_merge_whose_agent_is_stopped_before_it_was_resolved_is_parked_again(tmp_path: Path) -> None:
     model = commits("agent"), say("done"), bash("until [ -e never ]; do sleep 0.05; done")
     async with house(tmp_path, *model, policy=policy(merge="auto"), completion=complete_work) as stage:
