@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.scenario import shipped
 from supervisor.runtime.journal.lock import take_state_directory
 from tests.end_to_end.conftest import Stage
@@ -67,6 +68,37 @@ async def test_a_run_whose_check_never_passes_exits_with_1_and_says_so(stage: St
         done = await chaperon(stage, "run", "make it", "--verify", "false")
     assert done.returncode == 1
     assert "is failed: the check `false` failed with exit code 1" in done.stderr
+
+
+async def test_a_run_follows_the_agent_that_resolves_its_conflict_to_the_end_of_that_one(stage: Stage) -> None:
+    repo, go = stage.repo, stage.base.root / "go"
+    commit = "git add -A && git -c user.name=A -c user.email=a@x commit -qm work"
+    stage.bash(f"until [ -e {go} ]; do sleep 0.05; done; echo agent > work.txt; {commit}")
+    stage.say("done")
+    stage.bash(f"git merge -q main || true; echo both > work.txt; {commit}")
+    stage.say("resolved")
+    stage.base.config["merge"] = "auto"
+    here = ["git", "-C", str(repo)]
+    await anyio.run_process([*here, "branch", "-M", "main"])
+    async with stage.playing(), served(stage.base) as (daemon, _):
+        process = stage.start("run", "make it", "--workspace", "new")
+        try:
+            await until(lambda: any(summary.calls for summary in daemon.board.summaries()))
+            (repo / "work.txt").write_text("person\n")
+            for words in (["add", "-A"], ["commit", "-qm", "person"], ["checkout", "-q", "--detach"]):
+                await anyio.run_process([*here, *words])
+            go.touch()
+            out, err = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=50))
+        finally:
+            process.kill()
+            process.wait()
+        second = daemon.board.summary("a2")
+    shown = await anyio.run_process([*here, "show", "main:work.txt"])
+    assert shown.stdout == b"both\n"
+    assert f"chaperon: Agent a2 goes on in {second.workspace}: an agent resolves it: " in err
+    assert (process.returncode, second.state) == (0, AgentState.DONE), err
+    assert out.count("chaperon diff a2") == 1, "it ends with the summary of the second one alone"
+    assert "chaperon diff a1" not in out
 
 
 async def test_run_as_json_prints_the_journals_lines(stage: Stage) -> None:

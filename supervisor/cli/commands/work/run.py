@@ -22,6 +22,8 @@ from supervisor.cli.commands.policy.trust import settle
 from supervisor.cli.following import RETRY_SECONDS, OutputWatch, events, follow_events
 from supervisor.cli.signals import REASONS, Signals
 from supervisor.cli.task_options import body_of, task_options
+from supervisor.cli.words import clean
+from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.tasks import TaskState
 from supervisor.protocol.words import AgentState
 
@@ -212,6 +214,7 @@ def _attended(
         code = run.follow()
         if (again := run.goes_on_in) is not None:
             begun(again["agent"])
+            terminal.echo(f"chaperon: {run.why_it_goes_on}", err=True)
         run = _Run(daemon, again, as_json, signals, patience) if again else None
     return code
 
@@ -243,12 +246,16 @@ class _Run:
     ) -> None:
         self._daemon, self._as_json, self._signals, self._patience = daemon, as_json, signals, patience
         self._agent = str(summary["agent"])
-        self._last = int(summary["first_event"]) - 1
+        self._first = int(summary["first_event"])
+        self._last = self._first - 1
         self._task = str(summary["stored_task"])
         """The stored task whose work is checked; empty if it is not."""
         self._checked = not self._task
+        self._workspace = str(summary["workspace"])
+        self._resolving = ""
+        """Why the merge of the work was given to another agent; empty while it is not."""
         self.goes_on_in: Mapping[str, Any] | None = None
-        """The agent to which the work went back as its check failed."""
+        """The agent to which the work went back, as its check failed or it could not be merged."""
         self._stopping = False
         self._ended: AgentState | None = None
         self._closing = False
@@ -271,6 +278,10 @@ class _Run:
                 self._see_check()
                 if self._checked:
                     self._follow()  # its workspace is closed only now
+            while self._resolving and self.goes_on_in is None:
+                self._see_resolver()
+                if not self._resolving:
+                    self._follow()
         except (DaemonGoneError, _LeftError):
             terminal.echo(
                 f"chaperon: The daemon ended. Agent {self._agent} lives on and waits for it at its next tool call. Start it again "
@@ -305,38 +316,71 @@ class _Run:
                 self._closing = bool(record["branch"])
             if record["kind"] == "workspace_closed":
                 self._closing = False
+            if record["kind"] == "merge_changed" and not self._task:
+                merge = record["merge"]
+                self._resolving = merge["why"] if merge["phase"] == MergePhase.RESOLVING else ""
             if record["kind"] == "state_changed" and AgentState(record["after"]).ended:
                 self._ended = AgentState(record["after"])
             if self._is_through():
                 return
 
     def _is_through(self) -> bool:
-        """Whether nothing more is to be waited for: a workspace is closed once the work in it was checked."""
-        return self._ended is not None and not (self._closing and self._checked)
+        """Whether nothing more is to be waited for: a workspace is closed once the work in it was checked and merged.
+
+        If another agent goes on in it, it is closed at that one's end.
+        """
+        return self._ended is not None and (bool(self._resolving) or not (self._closing and self._checked))
+
+    def _see_resolver(self) -> None:
+        """Look which agent the merge was given to; if none has it any more, what follows is in the journal again."""
+        of_mine = [one for one in self._asked("/v1/merges") if one["id"] == self._agent]
+        agents = self._asked("/v1/agents", recent="true")  # after the merge, which an agent leads to other phases
+        there = (one for one in agents if one["workspace"] == self._workspace and one["first_event"] > self._first)
+        self.goes_on_in = next(there, None)
+        if self.goes_on_in is None and not any(one["phase"] == MergePhase.RESOLVING for one in of_mine):
+            self._resolving = ""
+        elif self.goes_on_in is None:
+            time.sleep(RETRY_SECONDS)  # a signal that comes meanwhile is for the agent that goes on
+
+    @property
+    def why_it_goes_on(self) -> str:
+        """Says which agent has the work now, and why."""
+        assert self.goes_on_in is not None
+        why = clean(self._resolving, 500) or f"the check of the work of {self._agent} failed"
+        return f"Agent {self.goes_on_in['agent']} goes on in {self._workspace}: {why}"
+
+    def _asked(self, path: str, **query: str) -> Any:
+        """Ask the daemon, for as long as it may be away.
+
+        Raises:
+            DaemonGoneError: It did not come back in time.
+        """
+        away = 0.0
+        while True:
+            try:
+                return self._daemon.get(path, **query)
+            except (DaemonGoneError, NoDaemonError) as error:
+                away += RETRY_SECONDS
+                if away > self._patience:
+                    raise DaemonGoneError(str(error)) from error
+            self._pause(RETRY_SECONDS)
 
     def _see_check(self) -> None:
         """Wait until the work was checked: it passed, or went back to an agent, or the task is over without.
 
         A signal gives the check up.
         """
-        away = 0.0
         while True:
-            try:
-                task = self._daemon.get(f"/v1/tasks/{self._task}")
-                if TaskState(task["state"]).over:
-                    self._checked = task["state"] == TaskState.DONE
-                    if not self._checked:
-                        terminal.echo(f"chaperon: Task {self._task} is {task['state']}: {task['why']}", err=True)
+            task = self._asked(f"/v1/tasks/{self._task}")
+            if TaskState(task["state"]).over:
+                self._checked = task["state"] == TaskState.DONE
+                if not self._checked:
+                    terminal.echo(f"chaperon: Task {self._task} is {task['state']}: {task['why']}", err=True)
+                return
+            if (agent := task["runs"][-1]["agent"]) != self._agent:
+                with suppress(RefusedError):  # it is being started
+                    self.goes_on_in = self._asked(common.agent_path(agent))
                     return
-                if (agent := task["runs"][-1]["agent"]) != self._agent:
-                    with suppress(RefusedError):  # it is being started
-                        self.goes_on_in = self._daemon.get(common.agent_path(agent))
-                        return
-                away = 0.0
-            except (DaemonGoneError, NoDaemonError) as error:
-                away += RETRY_SECONDS
-                if away > self._patience:
-                    raise DaemonGoneError(str(error)) from error
             with suppress(_LeftError):
                 self._pause(RETRY_SECONDS)
             while self._signals.pressed:
