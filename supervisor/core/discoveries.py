@@ -48,6 +48,11 @@ class Discovery:
     at: float
     """Unix time, in seconds."""
 
+    @property
+    def number(self) -> int:
+        """The number of its event in the journal."""
+        return int(self.id[1:])
+
 
 def read_discoveries(reply: str) -> Iterator[tuple[DiscoveryScope, str]]:
     """Return the discoveries that a reply of a model notes, each with its scope; a line without a text notes none.

@@ -40,6 +40,11 @@ class DiscoverySettings:
     """How many of the facts that others note while it runs an agent is told in its whole run, beside the answer to its
     next tool call. 0 tells none."""
 
+    @property
+    def most_at_work(self) -> int:
+        """How many of them it is told: none if facts are not told at all."""
+        return self.told_at_work if self.enabled else 0
+
 
 MOST_PREFIX = 23
 """Characters of a prefix of agents' names: with a hyphen and a number of eight digits it has the 32 of a name."""

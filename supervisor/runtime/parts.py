@@ -18,13 +18,12 @@ from supervisor.config.environment import without_keys
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
-from supervisor.config.sections.embedded import settings_from
 from supervisor.core.board import Board
-from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol import events
 from supervisor.protocol.export import Exporter
 from supervisor.runtime.assembly.settings import (
     channels,
+    discovery_settings,
     gateway_settings,
     merge_rules,
     sandboxes,
@@ -128,8 +127,7 @@ def make_daemon(
     where, kept = config.workspaces, config.checkpoints
     every = kept.periodic if kept.enabled else 0
     usual = config.agent.permission_mode, config.resources.limits()
-    noted = settings_from(DiscoverySettings, config.discoveries.model_dump())
-    defaults = Defaults(*usual, where.mode, where.base, every, noted, kept_out)
+    defaults = Defaults(*usual, where.mode, where.base, every, discovery_settings(config), kept_out)
     trusted = board.trusts.trusted
     copies = setup.places.state / "hooks"
     repositories = RepositoryHooks(copies, trusted) if config.hooks.repositories else None

@@ -24,10 +24,8 @@ from supervisor import __version__
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import prepare
-from supervisor.config.sections.embedded import settings_from
 from supervisor.core.board import Board
 from supervisor.core.registers.learning import Lessons
-from supervisor.core.settings import DiscoverySettings
 from supervisor.protocol import events
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.tasks import TaskState
@@ -76,6 +74,7 @@ from supervisor.runtime.services.credentials import Credentials
 from supervisor.runtime.services.judging import CliJudge, Judging
 from supervisor.runtime.services.orders import hold_again, hold_all
 from supervisor.runtime.services.planting import Planting
+from supervisor.runtime.services.quiet_checks import QuietChecks
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
@@ -228,18 +227,13 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if judge.enabled:
                 ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
                 tasks.start_soon(Judging(board, opened.journal, *told, judge, ask).run, name="judge")
-            if daemon.merging.rules.verify.every_steps:
-                from supervisor.runtime.services.quiet_checks import QuietChecks  # which few daemons need
-
-                checks = QuietChecks(
-                    board, daemon.verifier, lambda: daemon.merging.rules, daemon.happened, setup.clock, tasks
-                )
-                daemon.watchers.append(checks.saw)
-            daemon.watchers.append(Planting(board, daemon.fault, setup.clock.wall, tasks).saw)
-            noted = settings_from(DiscoverySettings, setup.config.discoveries.model_dump())
-            if noted.enabled and noted.told_at_work:
-                telling_others = Telling(board, daemon.happened, daemon.stamp, noted.told_at_work, tasks)
-                daemon.watchers.append(telling_others.saw)
+            rules = lambda: daemon.merging.rules  # noqa: E731 - others may be in force later
+            checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)
+            planting = Planting(board, daemon.fault, setup.clock.wall, tasks)
+            facts = lambda: daemon.intake.defaults.discoveries.most_at_work  # noqa: E731 - as above
+            telling_others = Telling(board, daemon.happened, daemon.stamp, facts, tasks)
+            daemon.watchers += [checks.saw, planting.saw, telling_others.saw]
+            telling_others.tell_owed()
             upkeep = CheckpointUpkeep(board, manager, daemon.fault, setup.clock, retention(setup.config))
             tasks.start_soon(upkeep.run, name="checkpoints")
             async with anyio.create_task_group() as telling:

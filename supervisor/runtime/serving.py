@@ -18,6 +18,7 @@ from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     detector_settings,
+    discovery_settings,
     gateway_settings,
     merge_rules,
     pattern_names,
@@ -114,11 +115,16 @@ def take_policy(
     if has_gateway(policy.config.agent) or gateway.needed.is_set():
         gateway.renew(partial(gateway_settings, credentials.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
-    wanted = merge_rules(policy.config, setup.places, setup.environ)
-    daemon.merging.rules = replace(
-        daemon.merging.rules, merge=wanted.merge, verify=wanted.verify, projects=wanted.projects
+    config = policy.config
+    daemon.take_policy(
+        policy.make_session,
+        policy.renew,
+        config.resources.limits(),
+        credentials.config.agent,
+        discovery_settings(config),
     )
-    daemon.take_policy(policy.make_session, policy.renew, policy.config.resources.limits(), credentials.config.agent)
+    rules = merge_rules(config, setup.places, setup.environ)
+    daemon.merging.rules = replace(rules, trusted=daemon.merging.rules.trusted)
 
 
 def take_credential(daemon: Daemon, gateway: GatewayClient, setup: Setup, config: Config) -> None:

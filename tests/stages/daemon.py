@@ -16,7 +16,9 @@ import anyio
 import anyio.to_thread
 import httpx
 import orjson
+import yaml
 
+from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.core.fold.summary import Summary
@@ -123,6 +125,27 @@ class Base:
         """What the stand-in ran."""
         log = self.repo / "ran.log"
         return log.read_text().splitlines() if log.exists() else []
+
+
+@dataclass
+class ConfigFile:
+    """A configuration file that a daemon reads again if it changes."""
+
+    base: Base
+    path: Path
+
+    def write(self, **config: Any) -> None:
+        """Replace it, as an editor does."""
+        agent = {"command": str(self.base.command), **config.pop("agent", {})}
+        beside = self.path.with_suffix(".new")
+        beside.write_text(yaml.safe_dump({**on_any_machine(config), "agent": agent}))
+        beside.rename(self.path)
+
+    async def read(self) -> dict[str, Any]:
+        """What a daemon is started with to have it."""
+        source = ConfigSource({"HOME": str(self.base.home)}, self.path, system=self.path.with_name("none.yaml"))
+        loaded = await anyio.to_thread.run_sync(source.load)
+        return {"config": loaded.config, "source": source}
 
 
 async def until(claim: Callable[[], bool]) -> None:

@@ -28,7 +28,13 @@ from supervisor.core.decisions.restart import RetrySettings
 from supervisor.core.decisions.stop_sequence import StopSequence
 from supervisor.core.fold.life.checkpoints import CaptureRules
 from supervisor.core.registers.costs import DayLimits
-from supervisor.core.settings import LimitSettings, MergeSettings, TaskSettings, VerifySettings
+from supervisor.core.settings import (
+    DiscoverySettings,
+    LimitSettings,
+    MergeSettings,
+    TaskSettings,
+    VerifySettings,
+)
 from supervisor.protocol.claude.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
@@ -128,6 +134,11 @@ def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) ->
     own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
     workspaces = worktree_rules(config, places, environ).folder
     return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces)
+
+
+def discovery_settings(config: Config) -> DiscoverySettings:
+    """Return the settings of facts that agents note for one another."""
+    return settings_from(DiscoverySettings, config.discoveries.model_dump())
 
 
 def merge_rules(config: Config, places: StatePaths, environ: Mapping[str, str]) -> MergeRules:

@@ -25,7 +25,7 @@ from supervisor.core.decisions.validation import refuse_illegal
 from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.fold.summary import Summary
 from supervisor.core.session import Session
-from supervisor.core.settings import MergeSettings
+from supervisor.core.settings import DiscoverySettings, MergeSettings
 from supervisor.core.states import TABLE, Transition
 from supervisor.core.timers import RETRY
 from supervisor.protocol import events
@@ -220,7 +220,12 @@ class Daemon:
         self.happened(events.TimerFired(**self.stamp(agent), name=RETRY))
 
     def take_policy(
-        self, make_session: MakeSession, renew: Callable[[Session], None], limits: Limits, launched: Agent
+        self,
+        make_session: MakeSession,
+        renew: Callable[[Session], None],
+        limits: Limits,
+        launched: Agent,
+        noted: DiscoverySettings,
     ) -> None:
         """Have another policy in force: for sessions that run, and for tasks from here on.
 
@@ -229,10 +234,11 @@ class Daemon:
             renew: Gives it to a session that runs.
             limits: Their limits.
             launched: Settings of launches.
+            noted: Settings of facts that agents note.
         """
         self.take_account(launched)
         self.board.renew(make_session, renew)
-        self.intake.defaults = replace(self.intake.defaults, limits=limits)
+        self.intake.defaults = replace(self.intake.defaults, limits=limits, discoveries=noted)
 
     def take_account(self, launched: Agent) -> None:
         """Have the credential of these settings pay from the next launch on."""

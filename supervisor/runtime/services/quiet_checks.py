@@ -30,7 +30,7 @@ class QuietChecks:
     Args:
         board: All agents and tasks.
         verifier: Runs checks.
-        rules: Gives the rules of checks.
+        rules: Returns the rules of checks that are in force.
         happened: Receives what a check came to.
         clock: When.
         tasks: Where checks run.
@@ -66,7 +66,7 @@ class QuietChecks:
                 self._steps.pop(agent, None)
                 if agent in self._running:
                     self._running[agent].cancel()
-            case events.LineReceived() if self._steps.get(agent, 0) >= self._rules().verify.every_steps:
+            case events.LineReceived() if 0 < self._rules().verify.every_steps <= self._steps.get(agent, 0):
                 self._begin(agent)
             case _:
                 pass

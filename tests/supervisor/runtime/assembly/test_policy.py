@@ -139,6 +139,7 @@ def test_each_section_says_who_takes_its_keys_while_the_daemon_runs() -> None:
         "tasks": "the dispatcher",
         "verify": "the merge queue",
         "merge": "the merge queue",
+        "discoveries": "the intake, and telling",
     }
     assert whole | by_sessions | by_others.keys() == Config.model_fields.keys(), (
         "a key that no part takes in mid-run stands in AT_THE_START, or the daemon says of it that it is in force"

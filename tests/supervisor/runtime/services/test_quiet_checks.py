@@ -6,7 +6,7 @@ from supervisor.protocol import events
 from supervisor.protocol.events import CheckMade
 from supervisor.protocol.merges import CheckOutcome
 from supervisor.runtime.merging.verification import Check
-from tests.stages.daemon import Base, ended, served, until
+from tests.stages.daemon import Base, ConfigFile, ended, served, until
 from tests.support import alive
 
 WORKS = """
@@ -47,6 +47,22 @@ async def test_after_enough_steps_the_projects_check_runs_beside_the_agent_and_i
         await ended(daemon)
     assert (first.agent, first.quiet, first.result.outcome) == ("a1", True, CheckOutcome.FAILED)
     assert first.result.output == "1 failed, 2 passed in 0.1s"
+
+
+async def test_the_number_of_steps_is_taken_while_the_daemon_and_the_agent_run(tmp_path: Path) -> None:
+    base = Base(tmp_path)
+    base.cli(WORKS)
+    file = ConfigFile(base, tmp_path / "chaperon.yaml")
+    file.write(verify={"command": "true"})
+    async with served(base, **await file.read()) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: sum(daemon.board.summary("a1").reviews.values()) == 2)
+        file.write(verify={"command": "true", "every_steps": 2})
+        await until(lambda: len(base.events(events.PolicyChanged)) == 1)
+        (base.repo / "go-on").touch()
+        await until(lambda: len(base.events(CheckMade)) == 1)
+    (changed,) = base.events(events.PolicyChanged)
+    assert changed.changed == ("verify.every_steps",)
 
 
 async def test_a_check_that_still_runs_as_its_agent_ends_is_ended_and_is_not_told(tmp_path: Path) -> None:

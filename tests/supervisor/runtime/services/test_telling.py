@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol.events import DiscoveryNoted, DiscoveryTold
-from tests.stages.daemon import Base, ended, served, until
+from supervisor.protocol.events import DiscoveryNoted, DiscoveryTold, PolicyChanged, TaskSubmitted
+from supervisor.runtime.service import run_daemon
+from tests.stages.daemon import Base, ConfigFile, ended, served, until
 
 FACT = "The tests need Redis on port 6380."
 
@@ -81,3 +82,45 @@ async def test_nobody_is_told_where_it_is_switched_off(tmp_path: Path, discoveri
             assert FACT not in str(await answered(base, number))
         await ended(daemon, "listener")
     assert base.events(DiscoveryTold) == []
+
+
+async def test_what_a_daemon_noted_and_did_not_tell_any_more_the_next_one_tells_at_its_start_and_once(
+    tmp_path: Path,
+) -> None:
+    base = Base(tmp_path)
+    base.cli(NOTES_OR_LISTENS)
+    async with run_daemon(base.setup()) as daemon:
+        daemon.watchers.clear()  # it is killed before it tells
+        await daemon.submit(base.submission(name="listener", prompt="Work."), by="test")
+        await daemon.submit(base.submission(name="noter", prompt="NOTE it."), by="test")
+        await until(lambda: len(base.events(DiscoveryNoted)) == 1)
+        await ended(daemon, "noter")
+        assert "additionalContext" not in await answered(base, 0)
+    for _ in range(2):
+        async with run_daemon(base.setup()) as daemon:
+            await until(lambda: len(base.events(DiscoveryTold)) == 1)
+    async with served(base) as (daemon, _):
+        told = await answered(base, 1)
+        assert told["additionalContext"].endswith(f'- noter: "{FACT}"')
+        assert "additionalContext" not in await answered(base, 2)
+    (event,) = base.events(DiscoveryTold)
+    assert (event.agent, event.by, event.text) == ("listener", "noter", FACT)
+
+
+async def test_how_many_facts_are_told_is_taken_while_the_daemon_runs_for_those_that_run_and_those_that_start(
+    tmp_path: Path,
+) -> None:
+    base = Base(tmp_path)
+    base.cli(NOTES_OR_LISTENS)
+    file = ConfigFile(base, tmp_path / "chaperon.yaml")
+    file.write(discoveries={"enabled": False})
+    async with served(base, **await file.read()) as (daemon, _):
+        await daemon.submit(base.submission(name="listener", prompt="Work."), by="test")
+        file.write(discoveries={"enabled": True})
+        await until(lambda: len(base.events(PolicyChanged)) == 1)
+        await daemon.submit(base.submission(name="noter", prompt="NOTE it."), by="test")
+        await until(lambda: len(base.events(DiscoveryTold)) == 1)
+        await daemon.submit(base.submission(name="later", prompt="Work."), by="test")
+    told = {one.agent: FACT in one.briefing for one in base.events(TaskSubmitted)}
+    assert told == {"listener": False, "noter": False, "later": True}
+    assert base.events(PolicyChanged)[0].changed == ("discoveries.enabled",)
