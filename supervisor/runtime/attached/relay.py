@@ -18,7 +18,9 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -54,6 +56,10 @@ from supervisor.runtime.shim import process_tree, socket_owner, spawn
 MOST_CONNECTIONS = 512
 """Connections at once, each a thread. A CLI keeps one, and one more for each call that it makes at the same time."""
 
+MOST_IDLE = 32
+"""Connections to the daemon that are kept for the next hook. A command's hook would else make one of its own each time,
+and the daemon looks at the process of each."""
+
 STACK_BYTES = 512 * 1024
 """Stack of a thread; what runs there is ten calls deep."""
 
@@ -78,12 +84,12 @@ class DaemonConnection(http.client.HTTPConnection):
 
     def __init__(self, path: str) -> None:
         super().__init__("chaperon")
-        self._path = path
+        self.path = path
 
     def connect(self) -> None:
         """Connect."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(self._path)  # without a time limit, so that a full queue is waited for
+        self.sock.connect(self.path)  # without a time limit, so that a full queue is waited for
 
     def is_fresh(self) -> bool:
         """Whether the connection can be used: it is open, and the daemon has not closed it."""
@@ -117,6 +123,7 @@ class Relay(ThreadingHTTPServer):
         self.served: set[tuple[int, int]] = set()
         """The CLIs whose hooks came: their numbers and starts."""
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._idle: deque[DaemonConnection] = deque(maxlen=MOST_IDLE)
         self._open: set[object] = set()
         self._code = _code()
         self._looked_at = process_tree.now()
@@ -141,6 +148,26 @@ class Relay(ThreadingHTTPServer):
         finally:
             self._open.discard(request)
             self._places.release()
+
+    def to_daemon(self) -> DaemonConnection:
+        """Return a connection to the daemon, one that another hook left if it can be.
+
+        Raises:
+            OSError: The daemon is not there.
+        """
+        with suppress(IndexError):  # none is left, or another thread was quicker
+            while True:
+                found = self._idle.pop()
+                if found.path == self.settings.socket and found.is_fresh():
+                    return found
+                found.close()
+        made = DaemonConnection(self.settings.socket)
+        made.connect()
+        return made
+
+    def is_done_with(self, daemon: DaemonConnection) -> None:
+        """Keep a connection whose answer was read to its end for the next hook; the oldest one too many is closed."""
+        self._idle.append(daemon)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Drop a connection whose other end went away; of anything else tell."""
@@ -189,13 +216,6 @@ class Handler(BaseHTTPRequestHandler):
         self._arrived = self.server.arrived.pop(self.client_address)
         self.event = ""
         self._process: tuple[int, int] | None = None
-        self._daemon: DaemonConnection | None = None
-
-    def finish(self) -> None:
-        """End, and with it what the daemon does for it."""
-        if self._daemon is not None:
-            self._daemon.close()
-        super().finish()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name there
         """Log nothing: a relay runs for months."""
@@ -289,35 +309,26 @@ class Handler(BaseHTTPRequestHandler):
             HookRefusedError: It does not take the hook.
             HungUpError: The CLI no longer waits.
         """
-        reached = False
+        daemon = None
         try:
-            if self._daemon is None or not self._daemon.is_fresh():
-                self._renew()
-            daemon = self._daemon
-            assert daemon is not None
+            daemon = self.server.to_daemon()
             daemon.request("POST", "/v1/hooks", body, headers)
-            reached = True
             self._await(daemon)
             response = daemon.getresponse()
             answer = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            self._drop()
-            raise AwayError(str(error) or type(error).__name__, reached=reached) from None
+        except BaseException as error:
+            if daemon is not None:
+                daemon.close()  # by which the daemon knows that nobody waits
+            if isinstance(error, OSError | http.client.HTTPException):
+                raise AwayError(str(error) or type(error).__name__, reached=daemon is not None) from None
+            raise
+        if response.status == http.client.OK:
+            self.server.is_done_with(daemon)
+            return answer
+        daemon.close()
         if response.status >= 500:
-            raise AwayError(f"it answered {response.status}", reached=reached)
-        if response.status != http.client.OK:
-            raise HookRefusedError(answer.decode(errors="replace")[:500])
-        return answer
-
-    def _renew(self) -> None:
-        self._drop()
-        self._daemon = DaemonConnection(self.server.settings.socket)
-        self._daemon.connect()
-
-    def _drop(self) -> None:
-        if self._daemon is not None:
-            self._daemon.close()
-        self._daemon = None
+            raise AwayError(f"it answered {response.status}", reached=True)
+        raise HookRefusedError(answer.decode(errors="replace")[:500])
 
     def _await(self, daemon: DaemonConnection) -> None:
         """Wait for the daemon's answer, or the CLI's end, or both: a CLI sends nothing meanwhile."""
@@ -327,7 +338,6 @@ class Handler(BaseHTTPRequestHandler):
         ready = dict(look.poll(ALL_SECONDS * 1000))
         if daemon.sock.fileno() in ready:
             return
-        self._drop()  # by which the daemon knows that nobody waits
         if ready:
             raise HungUpError
         raise TimeoutError("no answer within the hook's time")

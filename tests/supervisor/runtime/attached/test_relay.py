@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -96,6 +97,34 @@ def test_hooks_of_one_connection_are_handed_on_with_the_process_that_sent_them(f
     listener.close()
     said = f"chaperon-process: {os.getpid()} {process_tree.start_ticks(os.getpid())}\r\n".encode()
     assert [said in asked for asked in listener.asked] == [True, True]
+
+
+def test_hooks_of_several_connections_reach_the_daemon_by_one(folder: Path, tmp_path: Path) -> None:
+    connections: list[int] = []
+
+    def serve(server: socket.socket) -> None:
+        for _ in range(2):
+            connection = server.accept()[0]
+            connections.append(0)
+            with connection, connection.makefile("rb") as asked:
+                while line := asked.readline():
+                    if line == b"\r\n":
+                        assert asked.read(len(PAYLOAD)) == PAYLOAD
+                        connections[-1] += 1
+                        connection.sendall(whole(b"{}"))
+                        if connections[-1] == 3:  # the daemon closes one that it has kept for long
+                            break
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        thread = threading.Thread(target=serve, args=(server,), daemon=True)
+        thread.start()
+        for _ in range(4):
+            cli = Cli(folder)
+            assert cli.ask() == {}
+            cli.connection.close()
+        assert connections == [3, 1]
 
 
 @pytest.mark.parametrize("case", ["none", "forged", "other process", "other program"])

@@ -2,8 +2,34 @@
 
 import os
 import socket
+from collections.abc import Callable
 
-from supervisor.runtime.shim.socket_owner import HeldSocket, first_holder, holders, socket_of
+import pytest
+
+from supervisor.runtime.shim import socket_owner
+from supervisor.runtime.shim.socket_owner import HeldSocket, SocketAddress, first_holder, holders, socket_of
+
+BOTH = pytest.mark.parametrize("find", [socket_owner._asked, socket_owner._listed], ids=["asked", "listed"])
+Find = Callable[[SocketAddress, SocketAddress], HeldSocket | None]
+
+
+@BOTH
+def test_a_socket_is_found_by_its_two_ends(find: Find) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_INET6) as mapped:
+        address = server.getsockname()
+        mapped.connect(("::ffff:127.0.0.1", address[1]))
+        with socket.create_connection(address) as client:
+            for one in (client, mapped):
+                found = find(("127.0.0.1", one.getsockname()[1]), address)
+                assert found == HeldSocket(os.fstat(one.fileno()).st_ino, os.getuid())
+        assert find(("127.0.0.1", 1), address) is None
+
+
+def test_without_the_kernels_answer_the_table_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket_owner, "NETLINK_SOCK_DIAG", 31)  # a protocol that no kernel has
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        found = socket_of(client.getsockname(), server.getsockname())
+        assert found == HeldSocket(os.fstat(client.fileno()).st_ino, os.getuid())
 
 
 def test_the_holder_of_a_socket_is_found() -> None:
