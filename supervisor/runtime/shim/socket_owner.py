@@ -34,7 +34,7 @@ HEADER_BYTES = 16
 """Length of a netlink message's header."""
 
 UID_OFFSET = 64
-"""Where the user stands in `struct inet_diag_msg`: behind four bytes, the 48 of the two ends, and three numbers. The
+"""Offset of the user in `struct inet_diag_msg`: behind four bytes, the 48 of the two ends, and three numbers. The
 inode is next."""
 
 ALL_STATES = 0xFFFFFFFF
