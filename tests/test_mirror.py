@@ -126,7 +126,6 @@ WITHOUT = {
     "supervisor/rehearsal/reply.py": "tests/supervisor/rehearsal/test_model.py reads every event it makes",
     "supervisor/runtime/processes/agent_link.py": "a type; mypy checks the two that are of it",
     "supervisor/runtime/attached/attaching.py": "tests/end_to_end/test_attaching.py: a real CLI, new and found again",
-    "supervisor/runtime/attached/link.py": "tests/end_to_end/test_attaching.py steers a real CLI by it",
     "supervisor/runtime/attached/cli_process.py": "tests/end_to_end/test_attaching.py finds, holds and ends a real CLI",
     "supervisor/rehearsal/connection.py": "tests/supervisor/rehearsal/test_model.py speaks with it over a real socket",
     "supervisor/cli/commands/agents/timeline.py": "tests/supervisor/report/test_tally.py shows one of a run",

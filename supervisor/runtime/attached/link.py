@@ -8,6 +8,7 @@ the next hook whose answer can carry them.
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +55,14 @@ class Message(NamedTuple):
     """Text for the person beside it."""
 
 
+@dataclass(slots=True)
+class WaitingHooks:
+    """Hooks that wait for one answer: one hook, and for a moment itself again in a broken connection's place."""
+
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    hooks: int = 0
+
+
 class HookLink:
     """The conversation with one attached CLI.
 
@@ -90,7 +99,8 @@ class HookLink:
         self._heard: deque[ShimEvent] = deque()
         self._due: deque[Callable[[], Awaitable[None]]] = deque()
         self._news = anyio.Event()
-        self._waiting: dict[str, anyio.Event] = {}
+        self._waiting: dict[str, WaitingHooks] = {}
+        """The hooks that wait, by the request."""
         self._answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The core's answers that no hook took yet, by the request: the line's key, and the answer."""
         self._messages: dict[str, Message] = {}
@@ -123,7 +133,8 @@ class HookLink:
         else:
             if request_id not in self._answers and not self._session().waits_for(request_id):
                 async with self._reading:  # in the order in which they came
-                    await self._hand_on(event, payload, request_id)
+                    if request_id not in self._waiting:  # or else it was handed on in this wait for the turn
+                        await self._hand_on(event, payload, request_id)
             answer = await self._answer(event, payload, request_id)
         if event == translation.GATE:
             self._ids.answered(payload, answer)
@@ -148,19 +159,24 @@ class HookLink:
         return self._in_turn
 
     async def _answer(self, event: str, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
-        answered = self._waiting[request_id] = anyio.Event()
+        waiting = self._waiting.setdefault(request_id, WaitingHooks())
+        waiting.hooks += 1
         began, pause = anyio.current_time(), self._session().summary.pause
         try:
             if request_id not in self._answers and not self._over and not (self._stop and event == translation.GATE):
-                await answered.wait()
+                await waiting.answered.wait()
         except BaseException:
-            if not self._closed:  # the CLI gave the hook up; a daemon that ends gives up nothing
+            # The CLI gave the hook up, unless it asks again already; a daemon that ends gives up nothing.
+            if not self._closed and waiting.hooks == 1:
                 self._print([translation.cancelled(request_id)])
             raise
         finally:
-            self._waiting.pop(request_id, None)
-        key, response = self._answers.pop(request_id, ("", {}))
-        if key:
+            waiting.hooks -= 1
+            if not waiting.hooks:
+                del self._waiting[request_id]
+        key, response = self._answers.get(request_id, ("", {}))
+        if key and not waiting.hooks:  # the last one: each has the answer
+            del self._answers[request_id]
             self._tell(Accepted(key))
         if self._stop:
             return translation.reply(event, response, stop=self._stop)
@@ -247,7 +263,7 @@ class HookLink:
         request_id = str(response["request_id"])
         self._answers[request_id] = (key, response.get("response") or {})
         if (waiting := self._waiting.get(request_id)) is not None:
-            waiting.set()
+            waiting.answered.set()
         while len(self._answers) > MOST_KEPT:
             oldest, _ = self._answers.pop(next(iter(self._answers)))
             self._tell(Accepted(oldest))
@@ -261,7 +277,7 @@ class HookLink:
             self._farewell = about.terminal, text + again
         self._stop = self._stop or why
         for waiting in self._waiting.values():
-            waiting.set()
+            waiting.answered.set()
 
     def close_input(self) -> None:
         """Nothing more is to be done by it: every call is refused."""
@@ -331,7 +347,7 @@ class HookLink:
     def _exited(self, code: int | None) -> None:
         self._over = True
         for waiting in self._waiting.values():
-            waiting.set()
+            waiting.answered.set()
         self._tell(Exited(ExitRecord(self.agent, code=code)))
 
     def _do(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -1,0 +1,143 @@
+"""A link with a session behind it, and the moments in which a hook asks again; without processes, time by hand."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+import pytest
+
+from monitors.contract.words import Decision
+from supervisor.protocol import events
+from supervisor.protocol.commands import Command, SendLine
+from supervisor.runtime.attached.cli_process import CliProcess
+from supervisor.runtime.attached.link import HookLink
+from supervisor.runtime.processes.shim_client import Accepted, CliOutput
+from tests.stages.session import Play, verdict
+
+CALL = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "u1", "tool_input": {"command": "harm"}}
+
+
+class Stage:
+    """A link before a session of which every call of `harm` is blocked; the answer is held until it is let go."""
+
+    def __init__(self, directory: Path) -> None:
+        self.play = Play({"harm": verdict(Decision.BLOCK)})
+        begun: dict[str, Any] = {
+            "task": self.play.task,
+            "workspace": "/repo",
+            "session_id": "s-1",
+            "origin": "terminal",
+        }
+        self.play.feed(events.TaskSubmitted(**self.play.stamp(), **begun))
+        about: dict[str, Any] = {"cli_pid": 2, "cli_start_ticks": 1, "boot_id": "b"}
+        self.play.feed(events.AgentAttached(**self.play.stamp(), **about))
+        session = self.play.session
+        assert session is not None
+        self.link = HookLink("a1", CliProcess(0, 0), directory, 0, lambda: session, 0, lambda: 0.0)
+        self.held: list[SendLine] = []
+        self.answers: list[Any] = []
+
+    @property
+    def waits(self) -> bool:
+        return self.link._session().waits_for("r")
+
+    async def hear(self) -> None:
+        async for heard in self.link.events():
+            if isinstance(heard, CliOutput):
+                for line in heard.data.splitlines():
+                    self.take(self.play.line(orjson.loads(line)))
+            elif isinstance(heard, Accepted):
+                self.take(self.play.feed(events.InputAccepted(**self.play.stamp(), key=heard.key)))
+
+    def take(self, commands: list[Command]) -> None:
+        self.held += [command for command in commands if isinstance(command, SendLine)]
+
+    def let_go(self) -> None:
+        while self.held:
+            command = self.held.pop(0)
+            self.link.send_line(command.key, command.line)
+
+    async def ask(self, scope: anyio.CancelScope) -> None:
+        with scope:
+            self.answers.append(await self.link.ask(CALL, "r"))
+
+    @property
+    def reviews(self) -> int:
+        return len([event for _, event in self.play.journal if isinstance(event, events.ReviewMade)])
+
+    @property
+    def denials(self) -> list[bool]:
+        return [answer["hookSpecificOutput"]["permissionDecision"] == "deny" for answer in self.answers]
+
+
+@asynccontextmanager
+async def stage(directory: Path) -> AsyncIterator[tuple[Stage, anyio.abc.TaskGroup]]:
+    made = Stage(directory)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.hear)
+            yield made, tasks
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_hook_that_asks_again_before_its_broken_connection_is_given_up_has_its_answer(tmp_path: Path) -> None:
+    broken, again = anyio.CancelScope(), anyio.CancelScope()
+    async with stage(tmp_path) as (on, tasks):
+        tasks.start_soon(on.ask, broken)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(on.ask, again)
+        await anyio.wait_all_tasks_blocked()
+        broken.cancel()
+        await anyio.wait_all_tasks_blocked()
+        on.let_go()
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True]
+        assert on.reviews == 1
+        assert not on.waits
+
+
+async def test_an_answer_that_comes_while_both_connections_are_there_reaches_both(tmp_path: Path) -> None:
+    async with stage(tmp_path) as (on, tasks):
+        for _ in range(2):
+            tasks.start_soon(on.ask, anyio.CancelScope())
+            await anyio.wait_all_tasks_blocked()
+        on.let_go()
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True, True]
+        tasks.start_soon(on.ask, anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True, True, True]
+        assert on.reviews == 1
+
+
+async def test_a_hook_that_asks_again_while_it_waits_for_its_turn_is_handed_on_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as (on, tasks):
+        async with on.link._reading:
+            for _ in range(2):
+                tasks.start_soon(on.ask, anyio.CancelScope())
+            await anyio.wait_all_tasks_blocked()
+        await anyio.wait_all_tasks_blocked()
+        on.let_go()
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True, True]
+        assert on.reviews == 1
+
+
+@pytest.mark.parametrize("connections", [1, 2])
+async def test_a_hook_that_each_of_its_connections_gave_up_is_given_up_once(tmp_path: Path, connections: int) -> None:
+    scopes = [anyio.CancelScope() for _ in range(connections)]
+    async with stage(tmp_path) as (on, tasks):
+        for scope in scopes:
+            tasks.start_soon(on.ask, scope)
+            await anyio.wait_all_tasks_blocked()
+        for scope in scopes:
+            scope.cancel()
+        await anyio.wait_all_tasks_blocked()
+        frames = [event.frame for _, event in on.play.journal if isinstance(event, events.LineReceived)]
+        assert [frame for frame in frames if frame and frame["type"] == "control_cancel_request"] == [
+            {"type": "control_cancel_request", "request_id": "r"}
+        ]
