@@ -1,7 +1,7 @@
 """The gate: a request of the CLI, the reviewer's answer, and the line that makes it take effect.
 
-Nothing passes unreviewed: a reviewer that raises and an input that is no object are blocks, with the reason. An error
-answer would make the CLI run the tool, so there is none.
+Nothing passes unreviewed: a reviewer that raises, an input that is no object and a call that an adapter could not read
+are blocks, with the reason. An error answer would make the CLI run the tool, so there is none.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,11 @@ Request = HookCallback | CanUseTool
 
 REVIEWER_FAILED = "chaperon.reviewer-failed"
 MALFORMED_INPUT = "chaperon.malformed-input"
+UNREAD_CALL = "chaperon.unread-call"
 LIMIT_USED_UP = "chaperon.limit-used-up"
+
+LONGEST_NAME, LONGEST_REASON = 200, 500
+"""Characters of another program's names and reasons that are repeated: a line, and some sentences."""
 
 
 def action_of(request: Request, cwd: str, workspace: str) -> Action | None:
@@ -49,14 +53,21 @@ def failed(action: Action, error: Exception) -> Review:
     """The review of a call that could not be reviewed."""
     return _block(
         REVIEWER_FAILED,
-        f"The review of this {action.tool} call failed ({type(error).__name__}: {str(error)[:200]}), so it was not "
+        f"The review of this {_visible(action.tool)} call failed ({type(error).__name__}: {_visible(str(error))}), so it was not "
         "run. Do the step another way, or leave it and say so at the end.",
     )
 
 
 def malformed(tool: str) -> Review:
     """The review of a call whose input is no object."""
-    return _block(MALFORMED_INPUT, f"The input of this {tool} call is not an object, so it was not run. Call it again.")
+    return _block(
+        MALFORMED_INPUT, f"The input of this {_visible(tool)} call is not an object, so it was not run. Call it again."
+    )
+
+
+def unread(why: str) -> Review:
+    """The review of a call of which the adapter of its CLI says, for this reason, that it cannot be read."""
+    return _block(UNREAD_CALL, _visible(why, LONGEST_REASON))
 
 
 def used_up(why: str) -> Review:
@@ -102,6 +113,12 @@ def critical(action: Action, review: Review, seq: int) -> Issue:
         details={"tool": action.tool, "rule": review.rule},
         key=action.tool_use_id,
     )
+
+
+def _visible(text: str, most: int = LONGEST_NAME) -> str:
+    """Return the beginning of another program's text, with what a terminal could obey made visible."""
+    shown = text[:most] + ("…" if len(text) > most else "")
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
 
 
 def _block(rule: str, reasoning: str) -> Review:

@@ -213,9 +213,11 @@ class Decider:
             made = _approved(memory, asked)
             return None if made is None else self._unless_captured(memory, request, asked.action, made, now)
         action = gate.action_of(request, memory.submitted.workspace, memory.submitted.workspace)
-        if action is None:
+        unread = request.unread if isinstance(request, messages.HookCallback) else ""
+        if action is None or unread:
             action = Action(request.tool_name, {}, tool_use_id=request.tool_use_id)
-            return self._made(now, request, action, gate.malformed(request.tool_name))
+            refused = gate.unread(unread) if unread else gate.malformed(request.tool_name)
+            return self._made(now, request, action, refused)
         before = self._verdict(memory, request, action)
         if before is not None:
             return self._made(now, request, action, before)

@@ -125,6 +125,8 @@ class HookCallback:
     """The file of these settings."""
     agent_id: Annotated[str | None, Field(validation_alias=AliasPath("request", "input", "agent_id"))] = None
     """Id of the subagent that makes the call; None for the agent itself."""
+    unread: Annotated[str, Field(validation_alias=AliasPath("request", "input", "unread"))] = ""
+    """Why the adapter of another CLI cannot tell what the call does; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)

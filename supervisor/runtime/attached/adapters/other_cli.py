@@ -4,6 +4,7 @@ It uses the standard library alone.
 """
 
 import json
+import posix
 import posixpath
 import shlex
 from collections.abc import Callable, Mapping
@@ -46,6 +47,10 @@ MAY_BE_EMPTY = frozenset({"content", "new_string"})
 
 OPTIONAL = ("path", "glob")
 """Fields of other tools that narrow what is read; null is as if they were not there."""
+
+
+MOST_WORDS, MOST_BODY = 1_000, 2_000
+"""Characters of a name and bytes of a hook that the journal keeps of a call that cannot be read."""
 
 
 class UnreadCallError(ValueError):
@@ -98,20 +103,20 @@ def served(name: str, event: str, body: bytes, ask: Ask) -> bytes:
         body: The hook as the CLI sends it.
         ask: Asks the daemon.
 
+    A call that cannot be read is denied, whatever the daemon says; it is told of it, so that the journal has the call.
+
     Raises:
-        ValueError: The body is no JSON object, it says that it is another event, or there is no adapter of that name.
+        ValueError: There is no adapter of that name.
     """
-    own = adapter(name)
-    given = json.loads(body)
-    if not isinstance(given, dict):
-        raise ValueError("what the CLI sent is no JSON object")  # noqa: TRY004 - it is bytes of another program
-    said = str(given.get("hook_event_name"))
-    if own.EVENTS.get(said, event) != event:
-        raise ValueError(f"what the CLI sent says that it is the hook {said}, and the settings have it as {event}")
+    own, given = adapter(name), {}
     try:
+        given = _given(own, event, body)
         payload = own.payload(event, given)
     except UnreadCallError as error:
-        return _line(own.answer(given, _refusal(str(error)) if event == GATE else {}))
+        if event != GATE:
+            return _line({})
+        ask(_line({**_about(given, body), "hook_event_name": event, "client": name, "unread": _words(str(error))}))
+        return _line(own.answer({**given, "hook_event_name": _gate(own)}, _refusal(str(error))))
     if payload is None:
         return _line(own.answer(given, {}))
     answer, why = ask(_line({**payload, "hook_event_name": event, "client": name}))
@@ -119,6 +124,45 @@ def served(name: str, event: str, body: bytes, ask: Ask) -> bytes:
     if why and event == GATE:
         ours = _refusal(why)
     return _line(own.answer(given, ours))
+
+
+def _given(own: Adapter, event: str, body: bytes) -> dict[str, Any]:
+    """Return the hook in a body.
+
+    Raises:
+        UnreadCallError: There is none.
+    """
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UnreadCallError(_unread(f"what the CLI sent is no JSON ({str(error)[:100]})")) from None
+    if not isinstance(given, dict):
+        raise UnreadCallError(_unread("what the CLI sent is no JSON object"))
+    said = str(given.get("hook_event_name"))
+    if own.EVENTS.get(said, event) != event:
+        raise UnreadCallError(_unread(f"the CLI says that it is the hook {said:.80}, and the settings say {event}"))
+    return given
+
+
+def _about(given: Hook, body: bytes) -> dict[str, Any]:
+    """Return what is said of a call that cannot be read: whose it is, and how its hook begins."""
+    cwd = _words(given.get("cwd"))
+    return {
+        "session_id": _words(given.get("session_id", given.get("conversation_id"))),
+        "cwd": cwd if posixpath.isabs(cwd) and posixpath.isdir(cwd) else posix.getcwd(),
+        "tool_name": _words(given.get("tool_name")) or "unknown",
+        "begins": body[:MOST_BODY].decode(errors="replace"),
+    }
+
+
+def _words(value: object) -> str:
+    """Return a text's beginning, whole characters of it; empty of what is no text."""
+    return value[:MOST_WORDS].encode(errors="replace").decode() if isinstance(value, str) else ""
+
+
+def _gate(own: Adapter) -> str:
+    """Return the CLI's own name of the gate, for the form of the answer."""
+    return next(event for event, ours in own.EVENTS.items() if ours == GATE)
 
 
 def _refusal(why: str) -> Hook:

@@ -119,21 +119,69 @@ def unasked(body: bytes) -> tuple[bytes, str]:
     raise AssertionError(f"the daemon was asked: {body!r}")
 
 
-def test_a_call_that_cannot_be_read_whole_is_denied_in_the_clis_own_words(name: str) -> None:
+def allows(told: list[Any]) -> at_work.Ask:
+    """A daemon that lets all run."""
+
+    def ask(body: bytes) -> tuple[bytes, str]:
+        told.append(json.loads(body))
+        return b"{}", ""
+
+    return ask
+
+
+def is_denied(answer: bytes) -> bool:
+    found = json.loads(answer)
+    return "deny" in (found.get("decision"), found.get("permission"))
+
+
+def test_a_call_that_cannot_be_read_whole_is_denied_in_the_clis_own_words_whatever_the_daemon_says(name: str) -> None:
     given = {one["what"]: one["hook"] for one in json.loads((FOLDER / f"{name}.json").read_text())}["a command"]
-    body = json.dumps({**given, "tool_name": None}).encode()
-    answer = json.loads(at_work.served(name, "PreToolUse", body, unasked))
-    assert "deny" in (answer.get("decision"), answer.get("permission"))
-    assert "tool_name" in str(answer)
+    body, told = json.dumps({**given, "tool_name": None}).encode(), []  # type: ignore[var-annotated]
+    answer = at_work.served(name, "PreToolUse", body, allows(told))
+    assert is_denied(answer)
+    assert b"tool_name" in answer
+    assert "tool_name" in told[0]["unread"]
     assert b"deny" not in at_work.served(name, "PostToolUse", json.dumps({"tool_name": None}).encode(), unasked)
 
 
+UNREAD: list[dict[str, Any]] = [
+    {"tool_name": None},
+    {"tool_name": "x\x1b[31m" * 10_000, "cwd": "/nowhere", "hook_event_name": "\x1b[2J" * 100, "tool_input": 5},
+    {"tool_name": "\udcff", "cwd": "\udcff", "session_id": ["\udcff"], "conversation_id": {}},
+]
+
+
+async def test_a_call_that_cannot_be_read_is_in_the_journal_cut_and_with_nothing_that_a_terminal_obeys(
+    name: str, tmp_path: Path
+) -> None:
+    base = Base(tmp_path)
+    gate = next(event for event, ours in adapter(name).EVENTS.items() if ours == "PreToolUse")
+    other = next(event for event, ours in adapter(name).EVENTS.items() if ours == "Stop")
+    hook = hook_of(name, base, "a command")
+    bodies = [json.dumps({**hook, **one}) for one in UNREAD]
+    bodies += [json.dumps({**hook, "hook_event_name": other}), "{" + "x\x1b[31m" * 10_000, "[]", "", "[" * 100_000]
+    with attached(name, base) as cli:
+        async with served(base):
+            for body in bodies:
+                heard = await anyio.to_thread.run_sync(cli.send, body, gate)
+                assert not heard.runs, body[:200]
+            made, rejected = base.events(events.ReviewMade), base.events(events.FrameRejected)
+            lines = [json.dumps(event.frame) for event in base.events(events.LineReceived)]
+    assert len(made) + len(rejected) == len(bodies)
+    assert len([event for event in made if event.review.rule == "chaperon.unread-call"]) >= len(UNREAD) + 2
+    for event in made:
+        assert len(event.review.reasoning) < 600
+        assert event.review.reasoning.isprintable()
+    assert max(len(line) for line in lines if '"unread"' in line) < 20_000, "the beginning of 50,000 bytes is kept"
+
+
 def test_a_hook_that_says_that_it_is_another_event_of_its_cli_is_not_taken(name: str) -> None:
-    own = adapter(name)
+    own, told = adapter(name), []  # type: ignore[var-annotated]
     for said, ours in own.EVENTS.items():
         if ours != "PreToolUse":
-            with pytest.raises(ValueError, match=said):
-                at_work.served(name, "PreToolUse", json.dumps({"hook_event_name": said}).encode(), unasked)
+            body = json.dumps({"hook_event_name": said}).encode()
+            assert is_denied(at_work.served(name, "PreToolUse", body, allows(told)))
+            assert said in told[-1]["unread"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", '"text"', "\udcff", "[" * 100_000])
