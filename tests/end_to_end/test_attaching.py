@@ -1,16 +1,21 @@
 """A real CLI that a person starts in an attached repository, with a daemon and without one."""
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
+from supervisor.runtime.attached import relay_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.attached import SECONDS, at_work, attached
 from tests.stages.daemon import until
@@ -135,6 +140,49 @@ async def test_a_cli_that_was_killed_is_lost_and_its_agent_waits_for_nothing(tmp
         await live.event(events.ReviewMade)
         claude.kill()
         await live.state(AgentState.LOST)
+
+
+async def relay_of(folder: Path) -> int:
+    """The relay's process id; 0 if there is none."""
+    return await anyio.to_thread.run_sync(relay_client.process_of, folder)
+
+
+async def test_after_a_boot_a_session_starts_the_relay_and_its_call_waits_for_the_daemon(tmp_path: Path) -> None:
+    folder = tmp_path / "state/attached"
+    async with attached(tmp_path, bash("echo one > one.txt"), Say("done")) as stage:
+        os.kill(await relay_of(folder), signal.SIGKILL)
+        with anyio.fail_after(SECONDS):
+            while await relay_of(folder):
+                await anyio.lowlevel.checkpoint()
+        async with await anyio.open_process(stage.claude(), cwd=stage.repo, env=stage.own_environ) as claude:
+            await until(lambda: bool(stage.model.requests))
+            assert await relay_of(folder), "its own hook started one"
+            async with run_daemon(setup(tmp_path, stage.model.url)) as daemon:
+                await claude.wait()
+                live = Live(daemon, stage.model, tmp_path)
+                await live.state(AgentState.DONE)
+                [agent] = daemon.board.summaries()
+    assert (stage.repo / "one.txt").exists()
+    assert agent.reviews == {"allow": 1}
+
+
+async def test_who_detaches_while_an_agent_works_keeps_the_session_and_no_later_one_is_watched(tmp_path: Path) -> None:
+    steps = bash("echo one > one.txt"), bash("echo two > two.txt"), Say("done"), bash("echo three > 3.txt"), Say("ok")
+    async with at_work(tmp_path, *steps) as (stage, live, claude):
+        await live.event(events.ReviewMade)
+        await live.daemon.request(events.PauseRequested(**live.daemon.stamp("a1"), by="ann"))
+        await live.event(
+            events.LineReceived, lambda event: "two.txt" in str(event.frame) and "hook" in str(event.frame)
+        )
+        done = await anyio.to_thread.run_sync(lambda: stage.chaperon("detach", "--local"))
+        assert done.returncode == 0, done.stderr
+        assert not (stage.repo / "two.txt").exists(), "a call that was held is let go by a detach"
+        await live.daemon.request(events.ResumeRequested(**live.daemon.stamp("a1"), by="ann"))
+        await claude.wait()
+        assert (stage.repo / "two.txt").exists()
+        await stage.run_claude()
+        assert (stage.repo / "3.txt").exists()
+        assert len(live.daemon.board.summaries()) == 1
 
 
 async def test_an_attached_agents_program_cannot_steer_by_either_socket(tmp_path: Path) -> None:
