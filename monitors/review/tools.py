@@ -281,7 +281,10 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 
 
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
-    yield from agent_definitions.skill_used(scene, _skill_named(given)[0])
+    name, arguments = _skill_named(given)
+    yield from agent_definitions.skill_used(scene, name)
+    for path in agent_definitions.skill_mentions(scene, name, arguments):
+        yield from _read(scene, {"file_path": path})
 
 
 def _skill_named(given: Mapping[str, Any]) -> tuple[str, str]:

@@ -53,7 +53,7 @@ not even those of the control protocol: calls run unreviewed (seen with 2.1.329)
 back."""
 
 GATE_SETTINGS: Mapping[str, Any] = {
-    "env": {"CLAUDE_CODE_SIMPLE": "0"},
+    "env": {"CLAUDE_CODE_SIMPLE": "0", "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1"},
     "disableSkillShellExecution": True,
     "disableAllHooks": True,
     "crossSessionInbound": "refuse",
@@ -62,6 +62,10 @@ GATE_SETTINGS: Mapping[str, Any] = {
 of the project, and a list or switch there takes none of them back (each is a contract test, 2.1.329).
 
 - A user's own `~/.claude/settings.json` can set CLAUDE_CODE_SIMPLE too, and wins over the process's environment.
+- A file that a prompt names as `@PATH` is read by the CLI itself and given to the model, and no hook is asked. So are
+  those that the text or the arguments of a skill name, which a repository and the model write, and those in whatever
+  agents, tests and notes had put into a message. Switched off, the model is told the name, and can read the file by
+  its tool.
 - A skill or command whose text has `!`…`` runs that line when it is used, past every hook and, if the skill declares
   it, past every permission. Switched off, the model gets a notice instead.
 - Hooks of settings files, of plugins, and of the front matter of skills and subagents run without a question and can

@@ -146,6 +146,53 @@ async def test_where_hooks_of_settings_are_let_run_those_of_a_skill_run_too(tmp_
     assert await left_by_a_skill(tmp_path, *gate_arguments(hooks=True)) == {"by-hook.txt"}
 
 
+async def read_by_mentions(tmp_path: Path, *arguments: str, user: Any = None) -> set[str]:
+    """Have files named as `@PATH` on each way that leads into a prompt; return the ways on which the CLI read one."""
+    base, ways = tmp_path / "workspace", ("prompt", "mid-turn", "skill", "argument")
+    kept = {way: f"the-{way}-secret" for way in ways}
+    (tmp_path / "home/.claude").mkdir(parents=True)
+    (tmp_path / "home/.claude/settings.json").write_bytes(orjson.dumps(user or {}))
+    for way, text in kept.items():
+        (tmp_path / way).write_text(text)
+    skill = base / ".claude/skills/helper/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f"---\nname: helper\ndescription: helps\n---\nLook at @{tmp_path}/skill\n$ARGUMENTS\n")
+    trusted(tmp_path)
+    use = ToolUse("Skill", {"skill": "helper", "args": f"@{tmp_path}/argument"})
+    script = ModelScript((ScriptStep((CALL,)), ScriptStep((use,))))
+    held: list[Frame] = []
+
+    def hold(request: Frame) -> Mapping[str, Any] | None:
+        held.append(request)
+        return None if len(held) == 1 else {}
+
+    async with (
+        ScriptedModel(script) as model,
+        running_cli(tmp_path / "home", base, model.url, hook=hold, arguments=arguments) as cli,
+    ):
+        await cli.initialize("PreToolUse")
+        await cli.say(f"see @{tmp_path}/prompt please")
+        first = await cli.wait_for(lambda frame: frame["type"] == "control_request")
+        await cli.say(f"and @{tmp_path}/mid-turn please")
+        await cli.answer(first["request_id"], {})
+        await cli.result()
+    assert [request["input"]["tool_name"] for request in held] == ["Bash", "Skill"], "no hook is asked of a reading"
+    told = str([request.body for request in model.requests])
+    assert f"@{tmp_path}/mid-turn" in told
+    return {way for way, text in kept.items() if text in told}
+
+
+async def test_a_file_that_is_named_with_an_at_is_read_unasked_on_each_way_into_a_prompt(tmp_path: Path) -> None:
+    assert await read_by_mentions(tmp_path) == {"prompt", "skill", "argument"}
+
+
+@pytest.mark.parametrize("user", [None, {"env": {"CLAUDE_CODE_DISABLE_FILE_MENTIONS": "0"}}])
+async def test_the_gates_arguments_keep_files_that_are_named_with_an_at_from_being_read(
+    tmp_path: Path, user: Any
+) -> None:
+    assert await read_by_mentions(tmp_path, *GATE_ARGUMENTS, user=user) == set()
+
+
 SUBAGENT = """---
 name: tidy
 description: tidies

@@ -23,6 +23,12 @@ MAX_DEFINITION = 100_000
 MAX_DEFINITIONS = 200
 """Most definitions of one folder that are looked through for a name in their front matter."""
 
+MAX_MENTIONS = 200
+"""Most files named in a definition that are looked at."""
+
+_MENTION = re.compile(r"""(?<!\w)@(?:"([^"]+)"|([^\s"]+))""")
+_LINES = re.compile(r"#.*")
+_PUNCTUATION = "'\"`)]}>,.;:!?"
 _DEFINITION = re.compile(r"/\.claude/(?:skills|commands|agents)/.*\.md$")
 _FRONT_MATTER = re.compile(r"\A\s*---[^\n]*\n(.*?)(?:^---|\Z)", re.DOTALL | re.MULTILINE)
 _KEY = r"""(?:^[ \t]*(?:- +)?|[{{,]\s*)["']?{}["']?\s*:"""
@@ -70,6 +76,16 @@ def skill_script(scene: Scene, skill: str, arguments: str) -> str | None:
     """Return what the use of this skill or command would hand to a shell; None if that is nothing."""
     found = "\n".join(line for _, text in _skills(scene, skill, own=True) for line in shell_lines(text, arguments))
     return found or None
+
+
+def skill_mentions(scene: Scene, skill: str, arguments: str) -> list[str]:
+    """Return the files that the CLI would read for the use of this skill or command: `@PATH` in text and arguments.
+
+    It reads none in an agent that chaperon started (`supervisor.config.environment.GATE_SETTINGS`).
+    """
+    texts = arguments, *(text for _, text in _skills(scene, skill, own=True))
+    named = (quoted or bare for text in texts for quoted, bare in _MENTION.findall(text))
+    return list(dict.fromkeys(islice((_LINES.sub("", name).rstrip(_PUNCTUATION) for name in named), MAX_MENTIONS)))
 
 
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:

@@ -78,11 +78,11 @@ def test_hooks_and_servers_of_settings_are_off_unless_they_are_asked_for() -> No
 def test_further_settings_take_nothing_of_the_gate_back() -> None:
     more = {"env": {"CLAUDE_CODE_SIMPLE": "1", "NAME": "x"}, "disableAllHooks": False, "crossSessionInbound": "accept"}
     made = settings(gate_arguments(more={**more, "apiKeyHelper": ""}))
-    assert made == {**GATE_SETTINGS, "env": {"NAME": "x", "CLAUDE_CODE_SIMPLE": "0"}, "apiKeyHelper": ""}
+    assert made == {**GATE_SETTINGS, "env": {"NAME": "x", **GATE_SETTINGS["env"]}, "apiKeyHelper": ""}
 
 
 def test_further_variables_of_the_settings_win_over_no_variable_of_the_gate() -> None:
     *before, text = with_variables(GATE_ARGUMENTS, {"A": "b", "CLAUDE_CODE_SIMPLE": "1"})
     assert tuple(before) == GATE_ARGUMENTS[:-1]
     made, given = json.loads(text), json.loads(GATE_ARGUMENTS[-1])
-    assert made == {**given, "env": {"A": "b", "CLAUDE_CODE_SIMPLE": "0"}}
+    assert made == {**given, "env": {"A": "b", **GATE_SETTINGS["env"]}}

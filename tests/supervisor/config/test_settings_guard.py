@@ -38,7 +38,7 @@ def test_what_nobody_trusts_is_taken_back_thing_by_thing() -> None:
     assert guarded.off == what.things
     assert settings == {
         **GATE_SETTINGS,
-        "env": {"NODE_ENV": "", "CLAUDE_CODE_SIMPLE": "0"},
+        "env": {"NODE_ENV": "", **GATE_SETTINGS["env"]},
         "apiKeyHelper": "",
         "enabledPlugins": {"p@m": False},
     }
@@ -57,7 +57,7 @@ def test_what_is_the_persons_own_comes_in_the_place_of_what_is_off() -> None:
     what = brought(env={"A": "theirs", "B": "theirs", "C": "theirs"}, apiKeyHelper="./k", enabledPlugins={"p@m": True})
     settings = {"env": {"A": "mine"}, "apiKeyHelper": "pass show key", "enabledPlugins": {"p@m": True}}
     _, given, _ = made(what, own=Own({"A": "no", "B": "of the agent"}, settings))
-    assert given["env"] == {"A": "mine", "B": "of the agent", "C": "", "CLAUDE_CODE_SIMPLE": "0"}
+    assert given["env"] == {"A": "mine", "B": "of the agent", "C": "", **GATE_SETTINGS["env"]}
     assert (given["apiKeyHelper"], given["enabledPlugins"]) == ("pass show key", {"p@m": True})
 
 
@@ -77,7 +77,7 @@ def test_a_variable_that_steers_the_cli_or_what_it_runs_is_off_though_the_reposi
     if guarded.left_out:  # the agent's own is a secret
         assert "--setting-sources" in guarded.arguments
     else:
-        assert given["env"] == {name: "mine", "CLAUDE_CODE_SIMPLE": "0"}
+        assert given["env"] == {name: "mine", **GATE_SETTINGS["env"]}
     assert [thing.name for thing in guarded.off if thing.name == name] == [name]
 
 
@@ -93,7 +93,7 @@ def test_a_variable_that_steers_nothing_counts_in_a_trusted_repository_alone(nam
 def test_a_variable_that_the_configuration_names_counts_whoever_trusts_the_repository(trusted: bool) -> None:
     what = brought(env={"ANTHROPIC_BASE_URL": "https://gateway.example"})
     guarded, given, _ = made(what, trusted=trusted, variables=("ANTHROPIC_BASE_URL",))
-    assert (guarded.off, given["env"]) == ((), {"CLAUDE_CODE_SIMPLE": "0"})
+    assert (guarded.off, given["env"]) == ((), {**GATE_SETTINGS["env"]})
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -185,3 +185,22 @@ def test_arguments_of_a_skill_are_reviewed_where_its_shell_lines_have_them(place
 def test_a_skill_that_is_too_long_to_be_read_is_not_used() -> None:
     files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": PLAIN + "x\n" * MAX_DEFINITION}
     assert review("Skill", files, skill="tidy").rule == "skills.too-long"
+
+
+@pytest.mark.parametrize(
+    "named", ["@~/.ssh/id_rsa", '@"/home/agent/.ssh/id_rsa"', "see @../.ssh/id_rsa.", "@~/.ssh/id_rsa#L1-9"]
+)
+def test_files_that_a_skill_or_its_arguments_name_with_an_at_are_reviewed_as_read(named: str) -> None:
+    """The CLI reads them by itself in an attached session, and asks no hook."""
+    files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": PLAIN}
+    assert review("Skill", files, skill="tidy", args=named).rule == "secrets.read"
+    assert review("SlashCommand", files, command=f"/tidy {named}").rule == "secrets.read"
+    assert review("Skill", {f"{WORKSPACE}/.claude/commands/tidy.md": f"{PLAIN}{named}\n"}, skill="tidy").rule == (
+        "secrets.read"
+    )
+
+
+@pytest.mark.parametrize("named", ["@src/main.py", "ann@localhost", "@types/node", "@"])
+def test_what_else_has_an_at_in_a_skill_is_let_pass(named: str) -> None:
+    files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": f"{PLAIN}{named}\n"}
+    assert review("Skill", files, skill="tidy", args=named).decision is Decision.ALLOW
