@@ -43,6 +43,7 @@ from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.messages import GrantedHost, Reached, Refused
 from supervisor.runtime.journal.signing import Signing
+from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES
 from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
 from supervisor.runtime.processes.launcher import ProcessLauncher
 from supervisor.runtime.protection.protector import Protector
@@ -76,6 +77,8 @@ class Setup:
     clock: Clock = field(default_factory=Clock)
     disk: Disk = REAL_DISK
     """The disk of the journal and the incident log; another, in tests."""
+    segment_bytes: int = SEGMENT_BYTES
+    """Size at which the journal begins a new file; smaller in tests."""
     source: ConfigSource | None = None
     """The source that the configuration is read from again if it changes; None: it stays as it is."""
     claims: bool = True

@@ -140,7 +140,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         )
         mask_log(protector.text)
         stack.callback(mask_log)
-        kept_state = StateFiles(setup.places, setup.disk, setup.clock, protector, signing=signing_of(setup))
+        kept_state = StateFiles(
+            setup.places, setup.disk, setup.clock, protector, setup.segment_bytes, signing=signing_of(setup)
+        )
         opened = await anyio.to_thread.run_sync(kept_state.open, board, past)
         # Ended in this order: agents' tasks, the journal, and with it everybody's streams, and then the socket.
         serving = await stack.enter_async_context(_cancelled_at_end())

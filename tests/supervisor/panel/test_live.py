@@ -15,6 +15,7 @@ from supervisor.panel.link import PanelLink
 from supervisor.panel.live import FURTHEST, Live, message
 from supervisor.panel.pages.board import Cards
 from supervisor.panel.present import Present
+from supervisor.runtime.clock import Clock
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.panel import panel
 
@@ -172,3 +173,41 @@ async def test_what_is_done_by_one_panel_shows_in_another_and_is_refused_there_t
         assert (await eva.post(path, json={"granted": False})).status_code == 409
         await ended(daemon)
     assert base.ran() == ["echo 1 > one"]
+
+
+class DaysLater(Clock):
+    """The clock on the wall has gone on."""
+
+    def wall(self) -> float:
+        return super().wall() + 10 * 86_400
+
+
+async def test_a_timeline_goes_on_while_the_journal_begins_new_files_and_after_old_ones_are_gone(base: Base) -> None:
+    calls = [f"touch file-{n}-" for n in range(8)]
+    base.plan(*calls)
+    async with panel(base) as shown, shown.person() as person:
+        async with served(base, segment_bytes=4_000) as (daemon, _):
+            rows = ""
+            with anyio.fail_after(PATIENCE_SECONDS):
+                async with person.stream("GET", "/live/agents/a1") as answer:
+                    await daemon.submit(base.submission(), by="test")
+                    async for kind, _n, data in messages(answer):
+                        rows += data["html"] if kind == "rows" else ""
+                        if all(f"Bash {call}" in rows for call in calls):
+                            break
+            await ended(daemon)
+        files = sorted(base.places.journal.glob("*.jsonl"))
+        assert len(files) > 3
+        base.config["audit"] = {"retain_days": 1}
+        async with served(base, clock=DaysLater(), segment_bytes=4_000) as (daemon, _):
+            await until(lambda: not files[0].exists())
+            page = await person.get("/agents/a1")
+            assert (page.status_code, ">done<" in page.text) == (200, True)
+            older = await person.get("/agents/a1?before=5")
+            assert (older.status_code, "Bash touch" in older.text) == (200, False)
+            with anyio.fail_after(PATIENCE_SECONDS):
+                async with person.stream("GET", "/live/agents/a1", headers={"last-event-id": "1"}) as answer:
+                    async for kind, _n, _data in messages(answer):
+                        assert kind != "gone"
+                        if kind in ("fragment", "rows", "reload"):
+                            break
