@@ -138,7 +138,7 @@ class Top(App[None]):
             self.request(f"{agent_path(row.name)}/{verb}", None, lambda known: f"{known['agent']} is {known['state']}.")
 
     def action_say(self, verb: str) -> None:
-        """Ask for a text, and give it to the chosen agent."""
+        """Ask for a text, and tell it to the chosen agent; `redirect` interrupts it for that."""
         if (row := self._chosen()) is None:
             return
 
@@ -148,8 +148,9 @@ class Top(App[None]):
                     f"{agent_path(row.name)}/{verb}", {"text": text}, lambda known: f"{known['agent']} was told."
                 )
 
-        title = "Say to" if verb == "say" else "Interrupt, and give something else to do:"
-        self.push_screen(LineDialog(f"{title} {clean(row.name, 60)}"), done)
+        name = clean(row.name, 60)
+        title = f"Say to {name}" if verb == "say" else f"Interrupt {name}, and give it something else to do"
+        self.push_screen(LineDialog(title), done)
 
     def action_stop(self) -> None:
         """Stop the chosen agent, once its name was typed."""

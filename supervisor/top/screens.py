@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, RichLog, Static
 
 from monitors.contract.errors import ChaperonError
+from supervisor.cli import terminal
 from supervisor.cli.client import wait_for
 from supervisor.cli.commands.agents.diff import COLOURS, patch_lines
 from supervisor.cli.commands.agents.view import View
@@ -90,9 +91,9 @@ class TimelineScreen(LogScreen):
         """Return a line for each step, in the words of `chaperon tail`."""
         daemon = self._connect()
         last = int(daemon.get("/v1/health")["last_event"])
-        view, made = View(), []
+        view, made = View(width=max(40, self.size.width - 4)), []
         for one in events(daemon, wait_for, agent=self._agent, after=max(0, last - LATEST)):
-            made += [Text.from_ansi(harmless(line)) for line in view.lines(one.record)]
+            made += [Text.from_ansi(terminal.harmless(line)) for line in view.lines(one.record)]
         return made
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 
+from supervisor.protocol import events
 from tests.stages.daemon import Base, ended, served, until
 
 ROOT = Path(__file__).parents[3]
@@ -93,6 +94,17 @@ def hues(drawn: str) -> list[str]:
     return found
 
 
+def as_the_manual_shows(part: str, screen: str) -> None:
+    """Assert that each line of the manual's screen with this part stands on a screen, whatever the time, and what lies over it."""
+
+    def plain(line: str) -> str:
+        return re.sub(r"\d\d:\d\d:\d\d", "12:00:00", line.partition("▌")[0]).strip(" │▃▂")
+
+    (block,) = [block for block in re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL) if part in block]
+    shown = [plain(line) for line in screen.splitlines()]
+    assert [line for line in block.splitlines() if plain(line) and plain(line) not in shown] == [], screen
+
+
 TOP = (sys.executable, "-m", "supervisor.cli", "top")
 
 
@@ -108,12 +120,14 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
             await until(lambda: len(base.ran()) == 1)
             await screen.shows("ASKS", without="echo one > one")
             await screen.keys("d")
-            await screen.shows("Deny.")
+            as_the_manual_shows("Deny.", await screen.shows("Deny.", "Enter: do it"))
             await screen.keys("Not this one", "Enter")
             await ended(daemon)
             await screen.shows("done", "1 ended", without="Deny.")
             await screen.keys("Enter")
-            await screen.shows("Timeline of a1", "Not this one")
+            timeline = await screen.shows("Timeline of a1", "Not this one")
+            assert "x1b" not in timeline, "colours are drawn, and not spelled"
+            as_the_manual_shows("Timeline of", timeline)
             await screen.keys("Escape")
             await screen.shows("chaperon  0 live")
             await screen.keys("v")
@@ -138,6 +152,12 @@ async def test_an_agent_is_told_paused_and_stopped_and_a_daemon_that_went_away_i
             await screen.keys("Mind the gap", "Enter")
             await until(lambda: (base.repo / "heard").exists() and "Mind the gap" in (base.repo / "heard").read_text())
             await screen.shows("a1 was told", without="Say to a1")
+            await screen.keys("i")
+            as_the_manual_shows("Interrupt", await screen.shows("Interrupt a1", "Enter: do it"))
+            await screen.keys("Read the tests first", "Enter")
+            await until(lambda: [one.text for one in base.events(events.RedirectRequested)] == ["Read the tests first"])
+            await until(lambda: "'interrupt'" in (base.repo / "heard").read_text())
+            await screen.shows("a1", without="Interrupt a1")
             await screen.keys("p")
             await screen.shows("paused")
             await screen.keys("x")
@@ -160,9 +180,7 @@ async def test_without_colour_the_board_has_each_state_in_words_as_the_manual_sh
             drawn = await anyio.to_thread.run_sync(screen.tmux, "capture-pane", "-e", "-p")
             assert hues(drawn) == []
             assert hues("\x1b[1;31m \x1b[38;5;9m \x1b[48;2;1;2;2m \x1b[38;5;240m") == ["1;31", "38;5;9", "48;2;1;2;2"]
-            (screen_of_docs,) = re.findall(r"```text\n( chaperon  1 live.*?)```", PAGE.read_text(), re.DOTALL)
-            lines = [line.rstrip() for line in shown.splitlines()]
-            assert [line for line in screen_of_docs.splitlines() if line and line not in lines] == []
+            as_the_manual_shows("chaperon  1 live", shown)
             await screen.keys("a")
             await until(lambda: len(base.ran()) == 1)
         await ended(daemon)
