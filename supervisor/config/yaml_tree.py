@@ -5,8 +5,9 @@ nesting beyond that of any configuration. Anchors, aliases and `<<` work.
 
 Scalars are those of YAML 1.2's core schema: `on`, `off`, `yes`, `no`, dates and `12:30` are text. YAML 1.1 reads them
 as truth values, dates and numbers in base 60, so that a key `no` would be the key `false`. If a key of the
-configuration is true or false, `supervisor.config.sections.base` still takes these words. Of YAML 1.1, `0600` (octal)
-and `1_000` are kept, and a number with an exponent needs its dot: `123e456` may be a commit.
+configuration is true or false, `supervisor.config.sections.base` still takes these words. `010` is text too: it is
+8 in YAML 1.1 and 10 in 1.2, so that a key that is a number refuses it. Of YAML 1.1, `1_000` is kept, and a number with
+an exponent needs its dot: `123e456` may be a commit.
 """
 
 import re
@@ -70,7 +71,7 @@ class _Loader(yaml.SafeLoader):
 _SCALARS = (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
-    ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789"),
+    ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)", "-+0123456789"),
     (
         "float",
         r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)",

@@ -328,3 +328,14 @@ def problems_of(reading: Callable[[], object]) -> tuple[ConfigProblem, ...]:
     except ConfigError as error:
         return error.problems
     return ()
+
+
+def test_a_number_with_a_zero_before_it_is_refused_since_yaml_knows_two_readings(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("checkpoints: {maxCount: 010}\nsocket: {mode: 0660}\n")
+    with pytest.raises(
+        ConfigError, match=r"c\.yaml:1:25: checkpoints.maxCount: expected a whole number, found the text '010'"
+    ):
+        load({"HOME": str(tmp_path)}, file, system=tmp_path / "none.yaml")
+    file.write_text("socket: {mode: 0660}\n")
+    assert load({"HOME": str(tmp_path)}, file, system=tmp_path / "none.yaml").config.socket.mode == 0o660

@@ -38,9 +38,9 @@ def test_the_value_is_plain() -> None:
 @pytest.mark.parametrize(
     ("scalar", "value"),
     [
-        *((word, word) for word in ("on", "Off", "YES", "no", "y", "n", "2026-13-45", "12:30", "1:30.5", "=", "123e456", "08")),
+        *((word, word) for word in ("on", "Off", "YES", "no", "y", "n", "2026-13-45", "12:30", "1:30.5", "=", "123e456", "08", "010", "0600")),
         ("true", True), ("False", False), ("TRUE", True), ("null", None), ("~", None), ("", None), ("NULL", None),
-        ("0", 0), ("-7", -7), ("1_000", 1_000), ("0600", 0o600), ("0x1F", 31), ("0b11", 3),
+        ("0", 0), ("-7", -7), ("1_000", 1_000), ("0x1F", 31), ("0b11", 3),
         ("0.5", 0.5), (".5", 0.5), ("1.", 1.0), ("-1.5e3", -1_500.0), (".inf", float("inf")),
     ],
 )  # fmt: skip

@@ -38,7 +38,7 @@ async def test_an_action_that_a_person_turns_down_does_not_run_and_the_model_is_
     async with house(tmp_path, bash("echo 1 > made.txt"), say("Done."), policy=ASK) as made:
         await made.submit()
         asked = await made.until(events.ApprovalAsked)
-        told = await made.chaperon("deny", "a1", asked.request_id, "--note", "Use the other file.", "--json")
+        told = await made.chaperon("deny", "a1", asked.request_id, "--reason", "Use the other file.", "--json")
         assert orjson.loads(told)["task"] == "Do the task."
         await made.ended()
         assert reviewed(made).review.decision is Decision.BLOCK

@@ -35,7 +35,7 @@ def approvals(as_json: bool) -> None:
 @click.argument("agent", required=False)
 @click.argument("request", required=False)
 @click.option("--all", "every", is_flag=True, help="All that wait: of AGENT, or of all agents.")
-@click.option("--note", default="", help="What the model is told with the answer.")
+@click.option("--reason", "--note", "note", default="", help="What the model is told with the answer.")
 @common.json_option
 def approve(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
     """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait."""
@@ -46,7 +46,7 @@ def approve(agent: str | None, request: str | None, every: bool, note: str, as_j
 @click.argument("agent", required=False)
 @click.argument("request", required=False)
 @click.option("--all", "every", is_flag=True, help="All that wait: of AGENT, or of all agents.")
-@click.option("--note", default="", help="What the model is told with the answer.")
+@click.option("--reason", "--note", "note", default="", help="What the model is told with the answer.")
 @common.json_option
 def deny(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
     """Turn an action of AGENT that waits down; REQUEST, or how it begins, says which, where several wait."""
