@@ -145,7 +145,6 @@ WITHOUT = {
     "supervisor/panel/pages/incidents.py": "tests/end_to_end/test_panel.py: every way to go on is a button",
     "supervisor/panel/pages/policy.py": "tests/supervisor/panel/test_app.py: a command explained, an allowance revoked",
     "supervisor/cli/commands/policy/replay_page.py": "tests/supervisor/cli/commands/policy/test_replay_against.py writes one",
-    "supervisor/panel/link.py": "tests/supervisor/panel/test_app.py: with a daemon and without",
     "supervisor/panel/pages/trials.py": "tests/supervisor/panel/test_trials.py asks for each page",
     "supervisor/runtime/api/routes/service/long_work.py": "tests/supervisor/runtime/test_long_work.py asks it of a daemon",
     "supervisor/panel/pages/projects.py": "tests/supervisor/panel/test_acting.py keeps a project, and a browser shows each page",
