@@ -162,6 +162,15 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "Name the one value that is needed.",
             effect=effect("secret_read", f"shows {path}", target=path),
         )
+    for words, target in agent_definitions.words_with(scene, absolute):
+        if what := scene.places.secret(target):
+            yield Finding(
+                "secrets.read",
+                levels.HARM,
+                f"has the CLI read {what} with it, for {words} is a link to that",
+                "Leave that folder alone, and tell a person of the link.",
+                effect=effect("secret_read", f"reads {what} by {words}", target=target),
+            )
 
 
 def _list(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

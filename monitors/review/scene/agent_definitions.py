@@ -26,6 +26,9 @@ MAX_DEFINITIONS = 200
 MAX_MENTIONS = 200
 """Most files named in a definition that are looked at."""
 
+WORDS = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
+"""Files of words for agents, by their paths in a folder."""
+
 _MENTION = re.compile(r"""(?<!\w)@(?:"([^"]+)"|([^\s"]+))""")
 _LINES = re.compile(r"#.*")
 _PUNCTUATION = "'\"`)]}>,.;:!?"
@@ -86,6 +89,19 @@ def skill_mentions(scene: Scene, skill: str, arguments: str) -> list[str]:
     texts = arguments, *(text for _, text in _skills(scene, skill, own=True))
     named = (quoted or bare for text in texts for quoted, bare in _MENTION.findall(text))
     return list(dict.fromkeys(islice((_LINES.sub("", name).rstrip(_PUNCTUATION) for name in named), MAX_MENTIONS)))
+
+
+def words_with(scene: Scene, path: str) -> Iterator[tuple[str, str]]:
+    """Yield what the CLI takes in by itself with a file that is read, if it is a link, with its target.
+
+    It takes in the words for agents of each folder down to that of the file, and asks no hook (seen with 2.1.329).
+    """
+    top = scene.places.workspace
+    while top and path.startswith(f"{top}/") and path != top:
+        path = path.rpartition("/")[0]
+        for name in WORDS:
+            if (target := scene.facts.real(f"{path}/{name}")) != f"{scene.facts.real(path)}/{name}":
+                yield f"{path}/{name}", target
 
 
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from monitors.review.scene.agent_definitions import WORDS
 from supervisor.config.brought import Found, Role, SettingsFile, found, read_object
 
 MAX_BYTES = 1_048_576
@@ -85,6 +86,19 @@ def _files(workspace: Path, root: Path) -> Iterator[SettingsFile]:
         yield from _one("servers", above / ".mcp.json", str(above / ".mcp.json"))
     for name in DEFINITIONS:
         yield from _definitions(workspace, f".claude/{name}")
+    for name in WORDS:
+        yield from _led_away(workspace, root, name)
+
+
+def _led_away(workspace: Path, root: Path, name: str) -> Iterator[SettingsFile]:
+    """Yield words for agents that are a link out of the repository, unless it leads to other such text.
+
+    The CLI puts what they hold before the model as it starts, be it a key: no hook is asked.
+    """
+    target = _real(workspace / name)
+    inside = any(target.is_relative_to(_real(top)) for top in (workspace, root))
+    if not inside and target.suffix != ".md" and os.path.lexists(target):
+        yield SettingsFile("settings", name, problem=f"it is a link to {target}, outside of the repository")
 
 
 def _definitions(workspace: Path, folder: str) -> Iterator[SettingsFile]:

@@ -204,3 +204,24 @@ def test_files_that_a_skill_or_its_arguments_name_with_an_at_are_reviewed_as_rea
 def test_what_else_has_an_at_in_a_skill_is_let_pass(named: str) -> None:
     files = {f"{WORKSPACE}/.claude/skills/tidy/SKILL.md": f"{PLAIN}{named}\n"}
     assert review("Skill", files, skill="tidy", args=named).decision is Decision.ALLOW
+
+
+class Linked(NoFiles):
+    """A machine with one link."""
+
+    def __init__(self, link: str, target: str) -> None:
+        self._link, self._target = link, target
+
+    def real(self, path: str) -> str:
+        return self._target if path == self._link else path
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
+@pytest.mark.parametrize("folder", [WORKSPACE, f"{WORKSPACE}/a", f"{WORKSPACE}/a/b"])
+def test_a_file_is_not_read_where_the_cli_would_read_a_secret_with_it(folder: str, name: str) -> None:
+    def read(target: str) -> Review:
+        reviewer = make_reviewer(ReviewSettings(), Linked(f"{folder}/{name}", target))
+        return reviewer.review(Action("Read", {"file_path": "a/b/c.txt"}, WORKSPACE, WORKSPACE), CONTEXT)
+
+    assert read(f"{WORKSPACE}/AGENTS.md").decision is Decision.ALLOW
+    assert read("/home/agent/.ssh/id_rsa").rule == "secrets.read"

@@ -105,6 +105,21 @@ def test_a_folder_or_a_link_to_nothing_where_a_file_should_be_is_none(repository
     assert listed(repository) == []
 
 
+@pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
+def test_words_for_agents_that_are_a_link_to_a_file_elsewhere_are_unread(repository: Path, name: str) -> None:
+    (repository / ".claude").mkdir(exist_ok=True)
+    for inside in ("secrets", "other.md"):
+        (repository / inside).write_text("inside")
+        (repository / name).symlink_to(repository / inside)
+        assert not [thing for thing in look(repository).found.things if thing.kind == "unread"]
+        (repository / name).unlink()
+    key = repository.parent / "id_rsa"
+    key.write_text("a key")
+    (repository / name).symlink_to(key)
+    (unread,) = [thing for thing in look(repository).found.things if thing.kind == "unread"]
+    assert (unread.file, unread.what) == (name, f"it is a link to {key}, outside of the repository")
+
+
 def test_folders_that_lead_back_into_themselves_are_walked_once(repository: Path) -> None:
     write(repository / ".claude/agents/one.md", b"---\nhooks: {}\n---\n")
     (repository / ".claude/agents/again").symlink_to(".")
