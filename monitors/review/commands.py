@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
+from monitors.contract.expressions import later
 from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
@@ -15,10 +16,10 @@ from monitors.review.programs.outputs import made
 from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
-from monitors.review.scene.places import TMPDIR
+from monitors.review.scene.places import TMPDIR, Place
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.copying import CLONE_VALUES
 from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
+from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
@@ -41,7 +42,7 @@ def command_findings(
     Returns:
         All findings, and those that belong to one command of the script together with it.
     """
-    walk, uses = walked(command, scene)
+    walk, uses, long = walked(command, scene)
     note(
         "read",
         lambda: (
@@ -74,6 +75,7 @@ def command_findings(
             *origins.findings(scene, walk),
             _new_remote(walk, scene),
             hidden_text(command),
+            _longer(walk, scene, long),
             *defined,
         )
         if found is not None
@@ -156,12 +158,8 @@ def _made(walk: Walk, path: str) -> str | None:
 def _folders(walk: Walk, scene: Scene) -> Iterator[str]:
     """Yield the directories that the script copies or clones."""
     for one in walk.invocations:
-        if one.name == "git" and "clone" in one.args[:4]:
-            named = one.operands(CLONE_VALUES)[1:]
-            if len(named) > 1:
-                yield scene.places.absolute(named[1], one.cwd)
-            elif named:
-                yield scene.places.absolute(named[0].rstrip("/").rpartition("/")[2].removesuffix(".git"), one.cwd)
+        if one.name == "git" and (folder := origins.clones_into(scene, one)):
+            yield folder
         elif one.name == "cp" and any(word[:1] == "-" and set("raR").intersection(word) for word in one.args):
             yield from (scene.places.absolute(word, one.cwd) for word in one.operands()[-1:])
         elif one.name in ("degit", "mkdir"):
@@ -172,11 +170,15 @@ _CHANGES_NO_FILE = frozenset({"", "cd", "pushd", "popd", "export", "set", "unset
 """Commands that may precede a script although the review rests on the script. Any other may have written it."""
 
 
-def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses]]:
-    """Go through the script, and note what code in it does, by the identity of the command that has it."""
+def walked(command: str, scene: Scene) -> tuple[Walk, dict[int, Uses], set[str]]:
+    """Go through the script, and note what code in it does, by the identity of the command that has it.
+
+    Returns:
+        The walk, the notes, and the files on the disk that were not read to their end.
+    """
     reading = _Reading(scene)
     reading.walk.script(command.replace("\0", ""))
-    return reading.walk, reading.uses
+    return reading.walk, reading.uses, reading.long
 
 
 class _Reading:
@@ -184,13 +186,14 @@ class _Reading:
 
     # A class, since seven functions within a function would be made anew for each call.
 
-    __slots__ = ("_looked_at", "_scene", "_unchanged", "uses", "walk")
+    __slots__ = ("_looked_at", "_scene", "_unchanged", "long", "uses", "walk")
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._looked_at = 0
         self._unchanged = True
         self.uses: dict[int, Uses] = {}
+        self.long: set[str] = set()
         self.walk = Walk(
             cwd=scene.places.cwd,
             variables=_variables(scene),
@@ -206,7 +209,7 @@ class _Reading:
         return self._scene.facts.kind(path) == "directory"
 
     def _code(self, invocation: Invocation) -> list[str]:
-        found = code_uses(self._interpreted(invocation), self._files)
+        found = code_uses(self._interpreted(invocation), self._files, self._own)
         if found is not None:
             self.uses[id(invocation)] = found
             for path, text in found.files.items():
@@ -240,8 +243,14 @@ class _Reading:
             invocation.made_by = self.walk.made_by(arg(path))
         return text
 
+    def _own(self, invocation: Invocation, word: str) -> str | None:
+        made_ = self.walk.overlay.made(self._scene.places.absolute(word, invocation.cwd))
+        return made_[0] if made_ is not None else None
+
     def _read(self, path: str) -> str | None:
         text = self._scene.facts.text(path, MAX_CODE)
+        if text is not None and len(text) >= MAX_CODE:
+            self.long.add(path)
         while self._unchanged and self._looked_at < len(self.walk.invocations) - 1:
             one = self.walk.invocations[self._looked_at]
             self._unchanged = self._scene.reads_only(one) or one.name in _CHANGES_NO_FILE
@@ -262,6 +271,37 @@ def _variables(scene: Scene) -> dict[str, str]:
         "TMPDIR": TMPDIR,
         **{str(name): str(value) for name, value in scene.environment.items()},
     }
+
+
+_GENERATED = later(r"/(?:configure|config\.(?:status|guess|sub)|libtool|ltmain\.sh|install-sh|gradlew|mvnw)\Z")
+"""Scripts that tools write and everybody runs; they are longer than a review goes through."""
+
+
+def _longer(walk: Walk, scene: Scene, long: set[str]) -> Finding | None:
+    """Return the finding for a script on the disk that a shell runs and whose end no review has read.
+
+    It is a warning if a tool has written it, or if it stands where the agent writes nothing.
+    """
+    for one in walk.invocations if long else ():
+        use = shell_use(one)
+        sourced = one.args[0] if one.args and one.name in ("source", ".") else one.program
+        word = use.file if use is not None else sourced
+        if word is None or not word.known or ("/" not in word and word is one.program):
+            continue
+        path = walk.overlay.resolved(scene.path(word, one))
+        if path not in long or (word is one.program and not _OF_A_SHELL.match(scene.facts.text(path, 100) or "")):
+            continue
+        usual = _GENERATED.search(path) is not None or scene.places.place(path) is not Place.WORKSPACE
+        found = not_read_to_its_end(
+            f"runs {scene.places.shown(path)}, of which a review reads the first {MAX_CODE} characters",
+            "Split it into scripts that are shorter.",
+            "a script",
+        )
+        return replace(found, risk=levels.CARE) if usual else found
+    return None
+
+
+_OF_A_SHELL = later(r"#![^\n]{0,60}\b(?:ba|da|z|k)?sh\b")
 
 
 def _new_remote(walk: Walk, scene: Scene) -> Finding | None:

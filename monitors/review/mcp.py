@@ -151,6 +151,8 @@ def destroys_shared(tool: str) -> bool:
         return True
     if _MONEY.intersection(verbs) and not _LOOKS.intersection(verbs):
         return True
+    if "cancel" in verbs and {"subscription", "subscriptions"}.intersection(verbs):
+        return True
     if not _DELETES.intersection(verbs):
         return bool({"all"}.intersection(verbs)) and bool({"refund", "cancel", "stop", "reset"}.intersection(verbs))
     return bool(_SHARED.intersection(verbs)) or bool(

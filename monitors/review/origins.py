@@ -5,6 +5,7 @@ the agent has read since, or written itself, is no longer of another's making.
 """
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 
 from monitors.contract.actions import Origin
@@ -15,6 +16,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 from monitors.review.script_files import as_program
+from monitors.review.shell.copying import CLONE_VALUES
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.walk import Walk
 
@@ -23,7 +25,7 @@ MAX_LEFT = 30
 MAX_BY = 200
 """Longest text of a command that brought a file, in characters."""
 _READERS = frozenset({"cat", "less", "more", "head", "tail", "bat", "nl", "sed", "awk", "view", "xxd", "od", "strings"})
-_BROUGHT = ("downloaded", "decoded")
+_BROUGHT = ("downloaded", "decoded", "cloned")
 
 
 def brought(known: Mapping[str, Origin], path: str) -> Origin | None:
@@ -39,6 +41,8 @@ def brought(known: Mapping[str, Origin], path: str) -> Origin | None:
 
 def maker(origin: Origin) -> Invocation:
     """Return a command that stands for the one of an earlier call."""
+    if origin.how == "cloned":
+        return Invocation(arg("git"), [arg("clone"), arg(f"in an earlier call: {origin.by}")])
     name = "curl" if origin.how == "downloaded" else "base64"
     return Invocation(arg(name), [arg(f"in an earlier call: {origin.by}")])
 
@@ -53,6 +57,7 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
     for one in walk.invocations:
         if one.name == "git":
             yield from _remotes(scene, one)
+            yield from _cloned(scene, one)
         elif scene.past and one.name in _READERS:
             yield from (_own(path) for word in one.args if (path := _read(scene, one, word)))
 
@@ -103,6 +108,26 @@ def shown(scene: Scene, path: str) -> str:
     return path if text is not None and "\0" not in text else ""
 
 
+def clones_into(scene: Scene, invocation: Invocation) -> str:
+    """Return the directory that a `git clone` makes; empty for any other command."""
+    if "clone" not in invocation.args[:4]:
+        return ""
+    named = invocation.operands(CLONE_VALUES)[1:]
+    if len(named) > 1:
+        return scene.places.absolute(named[1], invocation.cwd)
+    own = named[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git") if named else ""
+    return scene.places.absolute(own, invocation.cwd) if own else ""
+
+
+def _cloned(scene: Scene, invocation: Invocation) -> Iterator[Origin]:
+    folder = clones_into(scene, invocation)
+    if folder and any("://" in word or _SCP_LIKE.match(word) for word in invocation.args):
+        yield Origin(folder.rstrip("/") + "/", "cloned", invocation.text()[:MAX_BY])
+
+
+_SCP_LIKE = re.compile(r"[\w.-]+@[\w.-]+:")
+
+
 def _remotes(scene: Scene, invocation: Invocation) -> Iterator[Origin]:
     words = [str(word) for word in invocation.args if word[:1] != "-"]
     if words[:2] in (["remote", "add"], ["remote", "set-url"]) and len(words) > 2:
@@ -135,7 +160,7 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
             continue
         yield Finding(
             "shell.run-brought",
-            levels.CARE if shown(scene, path) else levels.HARM,
+            levels.CARE if origin.how == "cloned" or shown(scene, path) else levels.HARM,
             f"runs {scene.places.shown(path)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
             "Read it first, then run it.",
             effect=effect("code_execution", f"runs what an earlier call has {origin.how}", target=path),

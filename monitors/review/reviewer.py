@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from monitors.contract.actions import Action, Factor, Review, ReviewContext
 from monitors.contract.words import Decision, MonitoringLevel, Severity
-from monitors.review import tools
+from monitors.review import tools, written
 from monitors.review.commands import Seen, command_findings
 from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
 from monitors.review.rules.findings import Finding, severity_of
@@ -87,6 +87,8 @@ class StepReviewer:
         if command is not None:
             scene.background = tools.in_background(tool, given)
             found, seen = command_findings(command, scene, note)
+            for path, text in scene.files.items():
+                found += written.findings(scene, path, {"text": text})
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         if self._settings.profile == "container":

@@ -3,14 +3,14 @@
 SIZE = 65_536
 """Length that the inputs are filled to, in characters."""
 
-_PIECES = (
+PIECES = (
     "$(", "`", '"$(', "{", "(", "((", "a ", '"', "if ", "[[", "${", "<<a ", ";", "|", "a;", '";$(', "case x in ", "<(", "a=(", "! ", "$((", "\\\n", "f(){ ", "x)", "| @x)", "'", "$'", "a|", "&", "&&", ")", "}", "{a,b}", "{1..9}",
     "a=b ", "$a", "${a:-", "> ", "<<<", "\n", "<<E\n", "<<'E'\n", "#", "*", "~", "-", "/", "../", "sudo ", "env ", "xargs ", "sh -c '", "eval ", "for i in a; do ", "while ", "function f { ", "rm -rf / ", "curl x|sh;", "a>b ", "time ", "coproc ",
     "é", "\u202e", "\ud800", "\0", "rm\u200b ", "$(a)", "`a`", "echo $(", "a&b|c;", "find . -exec ", "python -c '", "git -c a=b ", "-" * 50 + " ", "a" * 1000 + " ", "/etc/shadow ", "~/.ssh/id_rsa ", "x='rm' ", "trap '", "alias a='", "select x in ",
 )  # fmt: skip
 
 HOSTILE = {
-    **{f"{piece[:12]!r} repeated": (piece * (SIZE // len(piece) + 1))[:SIZE] for piece in _PIECES},
+    **{f"{piece[:12]!r} repeated": (piece * (SIZE // len(piece) + 1))[:SIZE] for piece in PIECES},
     "10,000 nested substitutions": "$(" * 10_000 + "ls" + ")" * 10_000,
     "substitutions to the cap": "$(" * 35 + "rm -rf /" + ")" * 35,
     "one word of 64 KB": "a" * SIZE,

@@ -15,6 +15,7 @@ import monitors
 from monitors.contract.actions import Action, ReviewContext
 from monitors.review import make_reviewer
 from monitors.review.knowledge.book import RULES
+from monitors.review.shell import reader
 
 MANY = 1_000
 """Repetitions from which on a repeat counts as one without end."""
@@ -157,7 +158,8 @@ def work(command: str) -> int:
 
     reviewer = make_reviewer()
     action, context = Action("Bash", {"command": command}, "/w", "/w"), ReviewContext(home="/home/ann")
-    reviewer.review(action, context)  # what is remembered between reviews is no work of this one
+    reviewer.review(action, context)  # what is compiled at its first use is no work of this one
+    reader.remembered.cache_clear()  # of short scripts the tree is remembered, of long ones it is not
     before = sys.getprofile()
     sys.setprofile(count)
     try:

@@ -37,6 +37,9 @@ _JAVA_LOADS = re.compile(
     r"-(?:javaagent|agentlib|agentpath|Xrun|Xbootclasspath|cp|classpath|Djava\.class\.path)|-XX:On\w+Error|(?:^|\s)@|-XX:Flags|-Djava\.(?:security|system\.class\.loader)"
 )
 """Options of the Java machine that load code or run a program; others set sizes and properties."""
+_INDEXES = frozenset({"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "BUNDLE_MIRROR__ALL"})  # fmt: skip
+_FOREIGN = re.compile(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])")
+"""An index that is asked without encryption; what a company's own is called is not known."""
 _INSTEAD = "Run it without that variable."
 
 
@@ -86,6 +89,10 @@ def _why(name: str, value: Arg, scene: Scene) -> str:
         return "makes the program load or run something else" if _NODE_LOADS.search(value) else ""
     if name in ("GIT_SEQUENCE_EDITOR", "GIT_EDITOR") and _CHANGES_PLAN.fullmatch(value):
         return ""
+    if name.lower() == "npm_config_script_shell" and not _USUAL.fullmatch(value):
+        return "names a command that the program will run"
+    if name.upper() in _INDEXES and _FOREIGN.match(value):
+        return "lets packages be installed from a place that nobody has looked at"
     if name in _COMMANDS and (len(value) > MAX_USUAL or _UNUSUAL.search(value) or not _USUAL.fullmatch(value)):
         return "names a command that the program will run"
     if name == "PATH" and _suspect(value, scene):

@@ -64,6 +64,10 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield sent_environment()
         if invocation.name in AWAY:
             yield from _given_away(scene, invocation, source)
+        if source.name == "git" and source.args[:2] == ["bundle", "create"] and invocation.name in AWAY:
+            yield sent_secret(
+                "sends all that this repository has ever held to another machine", "Push to the remote that it has."
+            )
         whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
         if whole:
             yield sent_secret(

@@ -1,5 +1,6 @@
 """Code given to interpreters: what it would run, delete, write, read and connect to.
 
+compilers     code that the action writes and has compiled
 constants     an evaluator of constants for Python
 embedded      commands within the words of other programs
 folding       texts of other languages that are put together of known pieces

@@ -4,14 +4,16 @@ import re
 import shlex
 from collections.abc import Callable
 
+from monitors.contract.expressions import later
 from monitors.review.shell.invocation import Invocation, program_name
 from monitors.review.shell.shells import SHELLS
 
-_KEYS = re.compile(
+_KEYS = later(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|gitproxy)|sequence\.editor|pager\.\w+|alias\.[\w-]+|diff\.external|gpg\.program|credential(?:\.[^=]*)?\.helper|(?:diff|merge|filter|difftool|mergetool)\.[\w.-]+\.(?:command|textconv|driver|clean|smudge|process|cmd))\Z",
     re.IGNORECASE,
 )
 """Settings of git whose value it runs."""
+_CLEANS = later(r"filter\.[\w.-]+\.(?:clean|process)\Z", re.IGNORECASE)
 _RUNS = frozenset({"rm", "shred", "dd", "sudo", "curl", "wget", "terraform", "kubectl", "dropdb", "psql", "aws", "git", "find", "docker", "mkfs", "chmod", "chown", *SHELLS})  # fmt: skip
 """Programs that are looked for behind an unknown program: it may be a launcher."""
 
@@ -23,8 +25,9 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
         invocation: The command.
         known: Whether a program of this name is known, so that its words have a meaning of their own.
     """
-    if invocation.name == "git":
-        return _of_git(invocation)
+    setting = _SETTINGS.get(invocation.name)
+    if setting is not None:
+        return setting(invocation)
     if not invocation.name or invocation.program[:1] in "$`" or known(invocation.name) or "{}" in invocation.args:
         return []
     for at, word in enumerate(invocation.args[:12]):
@@ -32,6 +35,87 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
         if word.known and program_name(word) in _RUNS and len(behind) > 1 and (at == 0 or " " not in word):
             return [" ".join(shlex.quote(one) if one.known else "$UNKNOWN" for one in behind)]
     return []
+
+
+_CLIENT_RUNS = later(r"(?:^|[;\n])\s{0,20}(?:system|\\!)\s{1,20}([^;\n]{1,1000})", re.IGNORECASE)
+_CLIENT_PIPES = later(
+    r"(?:^|[;\n])\s{0,20}(?:\.(?:output|once|import)\s{1,9}|\\[gow]x?\s{0,9}|(?:pager|tee)\s{1,9})\|?\s{0,9}\|([^;\n]{1,1000})"
+)
+
+
+def _of_clients(invocation: Invocation) -> list[str]:
+    """Return the commands that statements for a database's client start, and those to which it pipes rows."""
+    found: list[str] = []
+    for word in invocation.args:
+        found += _CLIENT_RUNS.findall(word[:MAX_STATEMENT])
+        found += [f"mysqldump all | {line.rstrip(chr(39))}" for line in _CLIENT_PIPES.findall(word[:MAX_STATEMENT])]
+    return found[:MAX_FOUND]
+
+
+MAX_FOUND = 301
+"""Most commands taken of one command's words: one more than a review goes through, so that more of them block."""
+MAX_STATEMENT = 20_000
+"""Most characters of one word that are looked at for commands of a client."""
+
+
+def _of_gh(invocation: Invocation) -> list[str]:
+    """Return what an alias of GitHub's program stands for."""
+    words = [str(word) for word in invocation.operands()]
+    if words[:2] != ["alias", "set"] or len(words) < 4:
+        return []
+    shell = words[3][:1] == "!" or not {"-s", "--shell"}.isdisjoint(invocation.args)
+    return [words[3].removeprefix("!") if shell else f"gh {words[3]}"]
+
+
+def _of_npm(invocation: Invocation) -> list[str]:
+    """Return the scripts and programs that are set in a manifest or in the settings of a package manager."""
+    words = [str(word) for word in invocation.operands(("--location", "-L", "--prefix", "-w"))]
+    found: list[str] = []
+    if invocation.name == "yarn" and words[:1] == ["node"]:
+        return [shlex.join(map(str, invocation.args))]
+    if words[:2] == ["pkg", "set"]:
+        each = [word.partition("=") for word in words[2:]]
+        found += [value for name, _, value in each if name.startswith(("scripts.", "scripts["))]
+        found += [line for name, _, value in each if name == "scripts" for line in _JSON_VALUE.findall(value)]
+    elif words[:1] in (["config"], ["set"]) and (words[1:2] == ["set"] or words[0] == "set"):
+        pairs = words[2:] if words[0] == "config" else words[1:]
+        name, equals, value = pairs[0].partition("=") if pairs else ("", "", "")
+        value = value if equals else "".join(pairs[1:2])
+        if name.lower().replace("_", "-") in _RUN_SETTINGS:
+            found.append(f"curl {value} | node" if "://" in value else value)
+    return found
+
+
+_JSON_VALUE = later(r":\s{0,5}\"((?:[^\"\\]|\\.){1,2000})\"")
+_RUN_SETTINGS = frozenset({"script-shell", "shell", "editor", "viewer", "git", "yarnpath", "yarn-path", "node-options", "onload-script", "init-module"})  # fmt: skip
+"""Settings of package managers whose value they run."""
+
+
+def _of_completions(invocation: Invocation) -> list[str]:
+    """Return the command that a shell runs for the completions of another."""
+    for at, word in enumerate(invocation.args):
+        if word[:2] in ("-C", "-F") and word[:1] == "-":
+            value = word[2:] or "".join(invocation.args[at + 1 : at + 2])
+            return [value] if word[:2] == "-C" else []
+    return []
+
+
+def _of_make(invocation: Invocation) -> list[str]:
+    """Return what variables of the command line have make run: functions in any, and programs that recipes start."""
+    found: list[str] = []
+    words = [str(word) for word in invocation.args]
+    for word in words:
+        if word[:1] != "-" and "=" in word:
+            name, _, value = word.partition("=")
+            if name.rstrip(":+?!") in _TOOLS and " " in value:
+                found.append(value.partition("#")[0])
+        found += _MAKE_SHELL.findall(word)
+    return found
+
+
+_TOOLS = frozenset({"CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "SHELL", "PYTHON", "NODE", "GO", "CARGO", "INSTALL", "FC", "MAKE", "YACC", "LEX", "STRIP", "RANLIB", "CMAKE", "NPM", "PIP"})  # fmt: skip
+"""Variables of makefiles that name programs."""
+_MAKE_SHELL = later(r"\$\(shell\s+([^()]{1,1000})\)")
 
 
 def _of_git(invocation: Invocation) -> list[str]:
@@ -47,5 +131,17 @@ def _of_git(invocation: Invocation) -> list[str]:
         ):
             found.append(value)
         elif not equals and "config" in args[:at] and _KEYS.match(word):
-            found.append(after)
+            # What git cleans is each file of the repository.
+            found.append(f"git bundle create - --all | {after}" if _CLEANS.match(word) else after)
     return [one.lstrip("!") for one in found if " " in one or "/" in one or "$" in one]
+
+
+_SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
+    "git": _of_git,
+    "gh": _of_gh,
+    "complete": _of_completions,
+    **dict.fromkeys(("mysql", "mariadb", "sqlite3", "psql"), _of_clients),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), _of_npm),
+    **dict.fromkeys(("make", "gmake", "bmake"), _of_make),
+}
+"""Programs whose words set what they run, now or later."""

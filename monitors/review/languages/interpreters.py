@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from monitors.contract.expressions import later
 from monitors.review.languages import others, python
+from monitors.review.languages.compilers import compiled_uses
 from monitors.review.languages.projects import module_uses, project_uses
 from monitors.review.languages.uses import MAX_CODE, Uses, bounded
 from monitors.review.shell.invocation import Arg, Invocation
@@ -40,7 +42,9 @@ INTERPRETERS = (
     Interpreter("octave octave-cli matlab", "--eval -r"),
     Interpreter("clisp", "-x"),
     Interpreter("sbcl ecl", "--eval"),
-    Interpreter("ghc runghc", "-e"),
+    Interpreter("ghc runghc runhaskell ghci", "-e"),
+    Interpreter("jshell", "", "--class-path -c --feedback -C -R -J --module-path --startup"),
+    Interpreter("coffee ts-node-esm", "-e --eval"),
     Interpreter("expect", "-c"),
     Interpreter("osascript", "-e"),
     Interpreter("emacs", "--eval -eval"),
@@ -55,13 +59,24 @@ INTERPRETERS = (
 )  # fmt: skip
 
 _BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
+_COMMAND_LINES = {
+    **dict.fromkeys(("tclsh", "wish", "expect"), later(r"(?:^|[;\n{\[])\s{0,40}exec\s+(?:-\w+\s+){0,4}([^;\n}\]]{1,500})")),
+    **dict.fromkeys(("ghci", "ghc", "runghc"), later(r"^\s{0,40}:!([^\n]{1,500})", re.MULTILINE)),
+}  # fmt: skip
+"""Commands that need neither quotes nor brackets in these languages."""
 _PYTHON = frozenset(INTERPRETERS[0].names.split())
 Files = Callable[[Invocation, str], str | None]
 """The text of a file that an invocation names, if it is known."""
 
 
-def code_uses(invocation: Invocation, files: Files) -> Uses | None:
-    """Return the effects of the code given to an interpreter; None if there is none, or it is not known."""
+def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocation, _name: None) -> Uses | None:
+    """Return the effects of the code given to an interpreter; None if there is none, or it is not known.
+
+    Args:
+        invocation: The interpreter.
+        files: The text of a file, if it is known.
+        own: The same of a file that the action itself has written.
+    """
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
     project = project_uses(invocation, files)
@@ -69,7 +84,7 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
         return project
     interpreter = _BY_NAME.get(invocation.name)
     if interpreter is None:
-        return None
+        return compiled_uses(invocation, own)
     code = _code(invocation, interpreter, files)
     if not code:
         if invocation.name in _PYTHON and "-m" in invocation.args:
@@ -81,6 +96,11 @@ def code_uses(invocation: Invocation, files: Files) -> Uses | None:
         if invocation.name in _PYTHON and len(text) <= MAX_CODE
         else None
     ) or others.uses_of(text[:MAX_CODE])
+    found.scripts += (
+        [match[1] for match in _COMMAND_LINES[invocation.name].finditer(text[:MAX_CODE])]
+        if invocation.name in _COMMAND_LINES
+        else []
+    )
     found.leaks = found.sends and _ENVIRONMENT.search(text[:MAX_CODE]) is not None
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
     bounded(found, text)

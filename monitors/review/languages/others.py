@@ -14,7 +14,7 @@ from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
 _RUN_CALL = (
-    r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|createProcess|readProcess|"
+    r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|execShellCmd|execCmd|execCmdEx|staticExec|gorge|executeShell|spawnShell|wait_with_output|ProcessBuilder|Process|commandLine|createProcess|readProcess|"
     r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
     r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*"
 )
@@ -25,6 +25,12 @@ _RUNS_SOMEHOW = later(
     r"\b(?:system|exec|execSync|execFile|spawn|spawnSync|popen|passthru|shell_exec|proc_open|child_process|io\.popen|os\.execute|Process\.spawn|IO\.popen|invoke-expression|Runtime\.getRuntime|ProcessBuilder|callCommand)\b",
     re.IGNORECASE,
 )
+_SCALA_RUN = later(_QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:!{1,2}|lazyLines|lineStream)(?![\w=])")
+"""A text that is run as a command by what is called on it."""
+_PROGRAM_AND_LINE = later(
+    r"\bProcess(?:StartInfo|\.Start)\s?\(\s?\"([^\"\n]{1,300})\"\s?,\s?@?\"((?:[^\"\\\n]|\\.){0,2000})\""
+)
+"""A program with its arguments in one text."""
 _BACKTICK = later(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
 _DELETE = later(
     r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
@@ -77,6 +83,10 @@ _DECODED_RUN = later(
 _TCL_DELETE = later(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})")
 """Paths that Tcl needs no quotes for."""
 
+_ARRAY = later(
+    r"\(\s?new\s{1,3}String\s?\[\s?\]\s?\{|\(\s?(?:List|Seq|Array|Arrays\.asList|listOf|arrayOf)(?:\.of)?\s?\("
+)
+"""The beginning of a list of words behind a call, in Java, Kotlin and Scala."""
 _BLANKS = later(r"\s{3,}")
 """Blanks in a row: each of them would be tried as the beginning of what several patterns seek behind a call."""
 
@@ -89,13 +99,15 @@ def uses_of(code: str) -> Uses:
         code = _HOME_WITHIN.sub("~", code)
         code = _HOME_NAMED.sub(r'\1 := "~"', code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
-    code = _put_together(plainly(code))
+    code = _put_together(plainly(_ARRAY.sub("(", code)))
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
         found.scripts.append(_command(match, code))
     if _RUN_LONG.search(code):
         found.cut = "a script of more than 2000 characters in code"
+    found.scripts.extend(_literal(match) for match in _SCALA_RUN.finditer(code))
+    found.scripts.extend(f"{match[1]} {match[2]}" for match in _PROGRAM_AND_LINE.finditer(code))
     for match in _BACKTICK.finditer(code):
         found.scripts.append(next(group for group in match.groups() if group))
     found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from monitors.contract.expressions import later
 from monitors.review.languages import others, python
 from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
 from monitors.review.languages.recipes import Recipe, asked, just, made, npm_scripts, package_scripts, pods, services
@@ -171,7 +172,10 @@ def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
         return
     named = _option(invocation, "-f", "--file")
     names = [named] if named else ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"]
-    text = next((found for name in names if (found := files(invocation, name))), "")
+    if named in ("-", "/dev/stdin"):
+        text = invocation.input.text or ""
+    else:
+        text = next((found for name in names if (found := files(invocation, name))), "")
     yield from services(text) if text else ()
     for name in () if named else _OVERRIDES:
         over = files(invocation, name)
@@ -188,6 +192,20 @@ def _kubectl(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     named = _option(invocation, "-f", "--filename")
     text = invocation.input.text if named == "-" else files(invocation, named) if named else None
     yield from pods(text) if text else ()
+
+
+_SSH_RUNS = later(
+    r"^\s{0,40}(?:ProxyCommand|LocalCommand|KnownHostsCommand|Match\s[^\n]{0,200}?\bexec)[\s=]{1,5}\"?([^\n\"]{1,1000})",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _ssh(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """Commands of a file of settings that is named: the person's own is not read."""
+    named = _option(invocation, "-F")
+    text = files(invocation, named) if named and named.known else None
+    for match in islice(_SSH_RUNS.finditer(text or ""), MAX_SCRIPTS):
+        yield Recipe("settings", match[1])
 
 
 _CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]++)")
@@ -231,6 +249,7 @@ _PROGRAMS: dict[str, Read] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb", "sqlcmd", "cqlsh"), _sql),
     **dict.fromkeys(("kubectl", "oc", "k3s"), _kubectl),
+    **dict.fromkeys(("ssh", "scp", "sftp"), _ssh),
     "just": _just,
     "go": _go,
     "cargo": _cargo,

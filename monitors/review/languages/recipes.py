@@ -185,7 +185,8 @@ def just(text: str) -> list[Recipe]:
 # ── JSON and YAML, by their lines ─────────────────────────────────────────────────────────────────────────────────
 
 _JSON_TEXT = later(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]++|\\.)++)"')
-_JSON_LIST = later(r'"(args|command|postCreateCommand|runArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
+_JSON_LIST = later(r'"(args|command|\w+Command|runArgs|runtimeArgs|shellArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
+_JSON_TEXTS = later(r'"((?:[^"\\\n]|\\.){1,120})"\s{0,9}:\s{0,9}\[([^\[\]]{1,8000}+)\]')
 _ITEM = later(r'"((?:[^"\\\n]++|\\.)*+)"')
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
 _ESCAPE = later(r'\\["\\/nt]')
@@ -322,6 +323,28 @@ def _scripts(text: str) -> Iterator[Recipe]:
     for name, code in package_scripts(text).items():
         if " " in code or "/" in code:
             yield Recipe(name, code)
+    at = text.find('"scripts"')  # composer has lists of commands
+    for match in islice(_JSON_TEXTS.finditer(text, at), MAX_RECIPES) if at >= 0 else ():
+        yield Recipe(_plain(match[1]), "\n".join(_plain(item) for item in _ITEM.findall(match[2])))
+
+
+_TERRAFORM = later(
+    r"\b(?:command|inline)\s{0,20}=\s{0,5}\[?\s{0,5}\"((?:[^\"\\\n]|\\.){1,2000})\"|\bprogram\s{0,20}=\s{0,5}\[\s{0,20}\"(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh\",\s{0,20}\"-l?c\",\s{0,20}\"((?:[^\"\\\n]|\\.){1,2000})\""
+)
+"""Commands of a provisioner, and the script of a source of data."""
+_NINJA = later(r"^\s{1,20}command\s{0,20}=\s{0,5}([^\n]{1,2000})", re.MULTILINE)
+_M4 = later(r"\b(?:m4_)?e?syscmd(?:_s)?\s?\(\s?\[?`?([^\]'\n]{1,2000})")
+_IDEA = later(r"name=\"(?:SCRIPT_TEXT|INTERPRETER_OPTIONS|SCRIPT_OPTIONS)\" value=\"([^\"\n]{1,2000})\"")
+
+
+def _each(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Recipe]]:
+    """Take what the groups of a pattern find for commands."""
+
+    def read(text: str) -> Iterator[Recipe]:
+        for match in pattern.finditer(text):
+            yield Recipe("command", _plain(next(group for group in match.groups() if group)))
+
+    return read
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
@@ -329,12 +352,16 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
     (later(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
     (later(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
-    (later(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$"), _continuous_integration),
+    (later(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$|/\.buildkite/[^/]+\.ya?ml$|/\.?appveyor\.yml$|/buildspec\.ya?ml$|/\.semaphore/[^/]+\.yml$|/\.cirrus\.yml$|/codefresh\.yml$"), _continuous_integration),
     (later(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
     (later(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
     (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
     (later(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (later(r"/tox\.ini$"), _tox),
+    (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),
+    (later(r"/[^/]+\.ninja$"), _each(_NINJA)),
+    (later(r"/configure\.(?:ac|in)$|/[^/]+\.m4$"), _each(_M4)),
+    (later(r"/\.idea/.*\.xml$|\.run\.xml$"), _each(_IDEA)),
     (later(r"\.ipynb$"), _notebook),
     (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),

@@ -75,6 +75,33 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     return taken
 
 
+def option_values(args: Sequence[Arg], positional: Sequence[Arg] | None) -> dict[str, list[Arg]]:
+    """Return what `getopts` takes in turn: the letters into its variable, their values into OPTARG.
+
+    Args:
+        args: The words of the `getopts`: the letters, the variable, and what it reads instead of the parameters.
+        positional: The parameters of the script; None if they are not known.
+    """
+    if len(args) < 2 or not args[0].known:
+        return {}
+    words = args[2:] or positional
+    if words is None:
+        return {str(args[1]): [arg(f"${args[1]}", known=False)], "OPTARG": [arg("$OPTARG", known=False)]}
+    letters: list[Arg] = []
+    values: list[Arg] = []
+    left = list(words[:MAX_PIPED])
+    while left and left[0][:1] == "-" and left[0] != "-" and left[0] != "--":
+        word = left.pop(0)
+        for at, letter in enumerate(word[1:], 1):
+            taking = f"{letter}:" in args[0]
+            letters.append(arg(letter))
+            if taking:
+                values.append(arg(word[at + 1 :]) if word[at + 1 :] else left.pop(0) if left else arg(""))
+                break
+            values.append(arg(""))
+    return {str(args[1]): letters or [arg("?")], "OPTARG": values or [arg("")]}
+
+
 def with_piped(invocation: Invocation, words: list[Arg]) -> list[Arg]:
     """The command that `xargs` starts, with what it adds to it: behind it, or where its placeholder stands."""
     text, source = invocation.input.text, invocation.input.source

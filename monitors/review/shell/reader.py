@@ -52,7 +52,7 @@ def read(text: str, depth: int = 0) -> ShellScript:
         text: the script.
         depth: how deep in other scripts this one stands; counts towards the cap.
     """
-    return _remembered(text, depth) if len(text) <= MAX_REMEMBERED else _read(text, depth)
+    return remembered(text, depth) if len(text) <= MAX_REMEMBERED else _read(text, depth)
 
 
 def _read(text: str, depth: int) -> ShellScript:
@@ -65,7 +65,8 @@ def _read(text: str, depth: int) -> ShellScript:
     return ShellScript(reader.top, reader.problem, too_much)
 
 
-_remembered = lru_cache(maxsize=128)(_read)
+remembered = lru_cache(maxsize=128)(_read)
+"""The trees of the latest short scripts."""
 
 MAX_UNENDED = 5
 """Most delimiters that are sought to the end of the script in vain; text behind further ones is read as commands."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from monitors.review.shell.constant import MAX_PRINTED, printed
 from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
-from monitors.review.shell.input_words import MAX_PIPED, read_options, read_values, with_piped
+from monitors.review.shell.input_words import MAX_PIPED, option_values, read_options, read_values, with_piped
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
@@ -750,6 +750,8 @@ class Walk:
                 [invocation.assignments["IFS"]] if "IFS" in invocation.assignments else self._variables.get("IFS", [])
             )
             self._assign(read_values(options, given, separators), in_turn=True)
+        elif invocation.name == "getopts":
+            self._assign(option_values(invocation.args, self._variables.get("@")), in_turn=True)
         elif invocation.name in ("mapfile", "readarray"):
             name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
             lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]

@@ -141,3 +141,37 @@ def test_what_is_cloned_and_run_at_once_is_warned_of() -> None:
 )
 def test_what_is_sent_or_copied_here_or_only_fetched_is_let_through(command: str) -> None:
     assert run(command, build__sh="make\n", fix__patch="x").decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["sh helper/setup.sh", "./helper/setup.sh --yes", "cd helper && ./setup.sh"])
+def test_what_an_earlier_call_has_cloned_is_warned_of_when_it_is_run(command: str) -> None:
+    clone = "git clone -q https://git.x.example/helper.git"
+    review = run(clone, command, helper__setup="")
+    assert review.decision is Decision.WARN, review
+    assert run(command).decision is Decision.ALLOW
+    assert run("git clone ../helper", command).decision is Decision.ALLOW
+
+
+def test_the_folder_of_a_clone_is_told_from_its_address() -> None:
+    for clone in (
+        "git clone https://x.example/a/lib.git",
+        "git clone git@x.example:lib",
+        "git clone -b v1 https://x.example/l lib",
+    ):
+        assert [(origin.path, origin.how) for origin in run(clone).origins] == [(f"{WORK}/lib/", "cloned")], clone
+
+
+COMMENTS = "".join(f"# a comment that says something of line {number}\n" for number in range(700))
+
+
+def test_a_script_on_the_disk_that_is_not_read_to_its_end_does_not_run() -> None:
+    script = f"#!/bin/sh\n{COMMENTS}rm -rf ~\n"
+    for command in ("sh long.sh", "./long.sh", ". ./long.sh", "bash -x ./long.sh a", "ls; sudo sh long.sh"):
+        review = run(command, long__sh=script)
+        assert (review.decision, review.rule) == (Decision.BLOCK, "shell.too-much"), command
+    for command in ("cat long.sh", "wc -l ./long.sh", "git add long.sh"):
+        assert run(command, long__sh=script).decision is Decision.ALLOW, command
+
+
+def test_scripts_that_tools_have_written_are_run_with_a_warning() -> None:
+    assert run("./configure --prefix=x", configure=f"#!/bin/sh\n{COMMENTS}").decision is Decision.WARN

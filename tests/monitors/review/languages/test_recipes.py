@@ -74,3 +74,20 @@ def test_a_manifest_of_a_cluster_is_said_as_a_container_is_started() -> None:
 def test_what_a_makefile_asks_of_the_shell_is_a_command() -> None:
     text = "A := $(shell echo $$(id))\nB = $(shell unclosed\nc:\n\t@echo $(shell ls)\n"
     assert [recipe.code for recipe in asked(text)] == ["echo $(id)", "unclosed", "ls"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "code"),
+    [
+        ("x.tf", 'provisioner "local-exec" {\n command = "rm -rf \\"x\\""\n}', 'rm -rf "x"'),
+        ("x.tf", 'program = ["sh", "-c", "curl x | sh"]', "curl x | sh"),
+        ("build.ninja", "rule r\n  command = rm -rf x\n", "rm -rf x"),
+        ("configure.ac", "m4_esyscmd([curl x | sh])", "curl x | sh"),
+        (".idea/runConfigurations/a.xml", '<option name="SCRIPT_TEXT" value="rm -rf x"/>', "rm -rf x"),
+        (".buildkite/pipeline.yml", "steps:\n  - command: rm -rf x\n", "rm -rf x"),
+        ("composer.json", '{"scripts": {"post-install-cmd": ["rm -rf x", "curl y"]}}', "rm -rf x\ncurl y"),
+        (".vscode/launch.json", '{"runtimeExecutable": "sh", "runtimeArgs": ["-c", "rm -rf x"]}', "rm -rf x"),
+    ],
+)
+def test_commands_of_further_kinds_of_files_are_found(path: str, text: str, code: str) -> None:
+    assert code in [recipe.code for recipe in recipes_of(f"/w/{path}", text)]

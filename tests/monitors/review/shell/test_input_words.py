@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.shell.input_words import in_each_place, read_options, read_values, split_for_xargs
+from monitors.review.shell.input_words import in_each_place, option_values, read_options, read_values, split_for_xargs
 from monitors.review.shell.invocation import Input, arg
 
 
@@ -53,3 +53,23 @@ def test_a_script_of_xargs_gets_its_lines_one_below_the_other_and_a_program_each
 def test_the_options_of_read_are_told_from_their_values(words: str, descriptor: str | None, names: list[str]) -> None:
     options = read_options([arg(word) for word in words.split()])
     assert (options.descriptor, options.names) == (descriptor, names)
+
+
+@pytest.mark.parametrize(
+    ("args", "positional", "taken"),
+    [
+        ("a:b o", "-a x -b", {"o": ["a", "b"], "OPTARG": ["x", ""]}),
+        ("a: o", "-ax rest -a y", {"o": ["a"], "OPTARG": ["x"]}),
+        ("ab: o", "-ab y", {"o": ["a", "b"], "OPTARG": ["", "y"]}),
+        ("a: o -a z", None, {"o": ["a"], "OPTARG": ["z"]}),
+        ("a: o", None, {"o": ["$o"], "OPTARG": ["$OPTARG"]}),
+        ("a: o", "", {"o": ["?"], "OPTARG": [""]}),
+        ("a: o", "-a", {"o": ["a"], "OPTARG": [""]}),
+        ("a:", "", {}),
+    ],
+)
+def test_getopts_takes_letters_and_their_values_in_turn(
+    args: str, positional: str | None, taken: dict[str, list[str]]
+) -> None:
+    given = None if positional is None else [arg(word) for word in positional.split()]
+    assert option_values([arg(word) for word in args.split()], given) == taken
