@@ -4,6 +4,7 @@ usage: python -m tests.bench --only core
 """
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -157,6 +158,20 @@ def review_micros() -> float:
     return 1e6 / best_rate(work)
 
 
+def new_review_micros() -> float:
+    """What one review takes of commands that the reviewer has not met before: nothing of them is remembered."""
+    numbers = count()
+
+    def work() -> int:
+        number = next(numbers)
+        for command in COMMANDS:
+            text = f"{command} # {number}".replace("src", f"src{number}").replace("else", f"else{number}")
+            REVIEWER.review(Action("Bash", {"command": text}, CWD, CWD), ReviewContext(TASK, home="/home/ada"))
+        return len(COMMANDS)
+
+    return 1e6 / best_rate(work)
+
+
 def large_line_milliseconds() -> float:
     """What one line of 16 MB takes, from its last chunk to the core having seen it."""
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * CONTENT}
@@ -177,7 +192,8 @@ def main() -> list[Figure]:
         Figure("events of a run of 400 steps, all of it, one core", best_rate(lambda: events_of_a_run(long)), "events/s", 10_000, True),
         Figure("lines of the same", best_rate(lambda: a_run(long)), "lines/s"),
         Figure("wire and core with reviewer and detectors, one core", best_rate(lambda: a_run(stream)), "lines/s", 50_000, True),
-        Figure("one review of a shell command", review_micros(), "µs"),
+        Figure("one review of a shell command that agents give again", review_micros(), "µs", 140),
+        Figure("one review of a shell command that was not met before", new_review_micros(), "µs"),
         Figure("a line of 16 MB through wire and core", large_line_milliseconds(), "ms"),
     ]  # fmt: skip
 
