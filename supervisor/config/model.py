@@ -139,11 +139,12 @@ class Agent(Section):
     """Whether agents are held by control groups where the machine gives them: `auto`, or `never`, which walks process
     trees instead."""
     max_processes: Count | None = 4_096
-    """Most processes and threads of one agent, if its control group can enforce it (`chaperon doctor` says). Beyond
-    it the agent's forks fail, and no others. The CLI has 9, with `make -j64` beside it 154, test runs with browsers and
-    Java some hundreds; eight agents at this bound have all 32,768 of a small machine. `null` lifts it. Without such a
-    group there is no bound: the limit that a user can set on processes (RLIMIT_NPROC) counts those of all agents and of
-    the person together."""
+    """Most processes and threads of one agent, if its control group can enforce it (`chaperon doctor` says), or if it
+    is in bubblewrap and not root's (Linux 5.14 counts each sandbox by itself). Beyond it the agent's forks fail, and no
+    others. The CLI has 9, with `make -j64` beside it 154, test runs with browsers and Java some hundreds; eight agents
+    at this bound have all 32,768 of a small machine. `null` lifts it. Without both there is no bound: the limit that a
+    user can set on processes (RLIMIT_NPROC) then counts those of all agents and of the person together, and root has
+    none."""
     launcher: Texts = ()
     """Command that the CLI is started through, one word a list item; the CLI's own command is appended, behind that of
     `agent.sandbox`."""

@@ -16,7 +16,7 @@ from supervisor.runtime.sandbox.entry import abi
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, NotingModel
-from tests.stages.live import bash
+from tests.stages.live import Live, bash
 from tests.stages.walled import KEY, PYTHON, base_outside_of_tmp, needs, over, walled
 from tests.support import names_in
 
@@ -41,15 +41,40 @@ async def test_in_bubblewrap_a_hostile_program_reaches_nothing_outside_and_ordin
             ["git", "-C", stage.repo, "log", "--format=%s"], capture_output=True, text=True, check=True
         )
         assert log.stdout.split() == ["work", "base"]
-        assert outside.reached() == SHARED
+        assert outside.reached() - OF_CLOUDS == SHARED
+        assert not outside.forged()
+        left = await planted(stage)
+        assert all(name in left for name in (".mcp.json", ".vscode/tasks.json", "below/.envrc", ".git/info/attributes"))
         assert [one.sandbox for one in stage.daemon.board.summaries()] == ["bubblewrap, project"]
         assert await stage.events(events.CheckpointMade), "checkpoints are made from outside"
         shown = orjson.loads((await stage.chaperon("show", "a1", "--json")).stdout)
         assert shown["sandbox"] == "bubblewrap, project"
 
 
-SHARED = {"host_loopback"} if abi() >= 6 else {"host_loopback", "the_cli_killed", "the_cli_traced"}
-"""What `project` leaves: the network of the machine, and the agent's own CLI."""
+SHARED = {"host_loopback", "planted_anew", "git_planted_beside"} | (
+    set() if abi() >= 6 else {"the_cli_killed", "the_cli_traced"}
+)
+"""What `project` leaves: the network of the machine, the agent's own CLI without scopes, and files that are obeyed later
+where there were none, which are incidents."""
+
+
+OF_CLOUDS = {"metadata_directly"}
+"""What a program reaches with the machine's network if the machine is in a cloud."""
+
+
+async def refused(stage: Live, host: str) -> events.FaultSeen:
+    """The incident of a host that the gateway did not open."""
+
+    def is_meant(seen: events.FaultSeen) -> bool:
+        return seen.incident.type == "request_refused" and host in seen.incident.summary
+
+    return await stage.event(events.FaultSeen, is_meant)
+
+
+async def planted(stage: Live) -> str:
+    """The incident of files that are obeyed later."""
+    seen = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == "run_later")
+    return seen.incident.summary
 
 
 @needs("bubblewrap")
@@ -65,10 +90,15 @@ async def test_with_the_whole_machine_in_sight_chaperon_and_the_processes_outsid
             "environment_outside",
             "user_namespace",
             "kernel_keys",
+            "journal_forged",
+            "typed_into_a_terminal",
         }
-        assert not outside.reached() & hidden
-        assert not outside.reached() & {"key", "keys_of_others"}
-        assert {"home", "host_loopback"} <= outside.reached(), "this profile is for machines that are thrown away"
+        reached = outside.reached()
+        assert not reached & hidden
+        assert not reached & {"key", "keys_of_others"}
+        assert not outside.forged()
+        assert {"home", "host_loopback"} <= reached, "this profile is for machines that are thrown away"
+        assert ".envrc" in await planted(stage)
 
 
 @needs("landlock")
@@ -89,8 +119,15 @@ async def test_in_landlock_a_hostile_program_reaches_no_home_no_state_and_no_pro
                 "abstract_socket",
                 "the_cli_killed",
                 "the_cli_traced",
+                "by_the_root_of_a_process",
+                "journal_forged",
+                "run_for_others_later",
+                "typed_into_a_terminal",
             }
             assert not outside.reached() & hidden
+            assert not outside.forged()
+            left = await planted(stage)
+            assert all(name in left for name in (".envrc", ".git/hooks/post-checkout", "core.fsmonitor"))
             assert [one.sandbox for one in stage.daemon.board.summaries()] == ["landlock, project"]
 
 
@@ -162,6 +199,7 @@ async def test_in_the_profile_closed_only_the_model_is_reached_and_no_file_has_t
         await stage.submit("work")
         assert await over(stage) is AgentState.DONE
         assert outside.reached() == SHARED - {"host_loopback"}
+        await refused(stage, "169.254.169.254:80")
         assert stage.model.requests[0].headers["x-api-key"] == KEY
         written = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
         assert len(written) > 10
@@ -195,7 +233,9 @@ async def test_without_a_sandbox_a_credential_that_is_named_is_held_by_the_gatew
     key = tmp_path / "key"
     key.touch(mode=0o600)
     key.write_text(KEY)
-    async with walled(tmp_path, {"agent": {"credential": f"file:{key}"}}, ATTACK, Say("done")) as (stage, outside):
+    # A line in the journal is found by the next start (`runtime/test_record.py`), and before by this test.
+    policy = {"agent": {"credential": f"file:{key}"}}
+    async with walled(tmp_path, policy, ATTACK, Say("done"), leave=("journal_forged",)) as (stage, outside):
         await stage.submit("work")
         assert await over(stage) is AgentState.DONE
         assert "key" not in outside.reached()

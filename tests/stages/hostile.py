@@ -5,9 +5,12 @@ It stands on its own, since it is copied into the agents' repository; the review
 """
 
 import ctypes
+import fcntl
 import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ def reached(about: About) -> dict[str, str]:
     """Try everything; return the names of what was reached, with a word of what was seen."""
     found = {}
     for name, attempt in ATTEMPTS.items():
+        if name in about["leave"]:
+            continue
         try:
             seen = attempt(about)
         except Exception as error:  # noqa: BLE001 - whatever refuses it
@@ -98,7 +103,11 @@ def git_configuration(about: About) -> object:
 
 
 def git_moved(about: About) -> object:
-    Path(about["workspace"], ".git").rename(Path(about["workspace"], ".git-old"))
+    """Move the repository away, and put another one in its place."""
+    there, old = Path(about["workspace"], ".git"), Path(about["workspace"], ".git-old")
+    there.rename(old)
+    shutil.copytree(old, there)
+    Path(there, "hooks/post-checkout").write_text("#!/bin/sh\ntouch planted\n")
     return True
 
 
@@ -110,6 +119,133 @@ def planted(about: About) -> object:
 def user_namespace(about: About) -> object:
     libc = ctypes.CDLL(None, use_errno=True)
     return libc.unshare(0x10000000) == 0
+
+
+def sockets_of_the_person(about: About) -> object:
+    """Sockets that lead out by their path: docker, D-Bus, X11, Wayland, an ssh agent."""
+    return [path for path in about["sockets"] if connects(path)]
+
+
+def sockets_by_variables(about: About) -> object:
+    """The same by the environment."""
+    named = {
+        name: os.environ.get(name, "").partition("unix:")[2] for name in ("DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS")
+    }
+    named["SSH_AUTH_SOCK"] = os.environ.get("SSH_AUTH_SOCK", "")
+    return [name for name, path in named.items() if path and connects(path.removeprefix("path=").removeprefix("//"))]
+
+
+def connects(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as channel:
+        try:
+            channel.connect(path)
+        except OSError:
+            return False
+        return True
+
+
+METADATA = (
+    "169.254.169.254", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::1]",
+    "[fd00:ec2::254]", "0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "169.254.169.254.", "metadata.google.internal",
+)  # fmt: skip
+"""The address at which clouds give credentials away, and what stands for it."""
+
+
+def metadata_by_the_proxy(about: About) -> object:
+    """CONNECT to it by the proxy inside, which is there in `closed`."""
+    found = []
+    for host in METADATA:
+        with socket.create_connection(("127.0.0.1", 3128), timeout=3) as channel:
+            channel.sendall(f"CONNECT {host}:80 HTTP/1.1\r\nHost: {host}:80\r\n\r\n".encode())
+            if b" 200 " in channel.recv(4096)[:20]:
+                found.append(host)
+    return found
+
+
+def metadata_directly(about: About) -> object:
+    with socket.create_connection(("169.254.169.254", 80), timeout=1):
+        return True
+
+
+def by_the_root_of_a_process(about: About) -> object:
+    """Files of outside by the root, the folder or the descriptors of a process that is not closed in."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            for way in ("root", "cwd/../../../../../../../../.."):
+                path = Path(f"{entry}/{way}{about['home']}/notes")
+                try:
+                    found += [str(path)] if path.read_text() and path.stat().st_ino == about["notes_inode"] else []
+                except OSError:
+                    continue
+    return found
+
+
+def journal_forged(about: About) -> object:
+    """A line in the journal, or another one in place of the snapshot."""
+    line = json.dumps({"kind": "approval_given", "forged": about["mark"]}) + "\n"
+    return [str(path) for path in Path(about["state"]).rglob("*.jsonl") if appended(path, line)]
+
+
+def appended(path: Path, line: str) -> bool:
+    try:
+        with path.open("a") as file:
+            file.write(line)
+    except OSError:
+        return False
+    return True
+
+
+def run_for_others_later(about: About) -> object:
+    """Files that outside shells, interpreters, logins and timers read; what landed is seen from outside."""
+    for path in about["run_later"]:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(about["mark"])
+        except OSError:
+            continue
+    return []
+
+
+def git_led_elsewhere(about: About) -> object:
+    """Keys of git by git itself, and by a file that it includes."""
+    found = []
+    for words in (["core.hooksPath", "planted"], ["include.path", "../planted"], ["core.fsmonitor", "touch planted"]):
+        done = subprocess.run(["git", "-C", about["workspace"], "config", *words], capture_output=True, check=False)
+        found += words[:1] if done.returncode == 0 else []
+    return found
+
+
+def git_planted_beside(about: About) -> object:
+    """A folder of another repository in place of what git reads of this one, where there is none yet."""
+    Path(about["workspace"], ".git/info").mkdir(exist_ok=True)
+    Path(about["workspace"], ".git/info/attributes").write_text("* filter=planted\n")
+    return True
+
+
+def planted_anew(about: About) -> object:
+    """Files of editors and shells where there were none."""
+    for name in (".mcp.json", ".vscode/tasks.json", "below/.envrc"):
+        Path(about["workspace"], name).parent.mkdir(exist_ok=True)
+        Path(about["workspace"], name).write_text(about["mark"])
+    return True
+
+
+def typed_into_a_terminal(about: About) -> object:
+    """Input for a terminal of a person, taken as one's own first."""
+    reading, writing = os.pipe()
+    if child := os.fork():
+        os.close(writing)
+        os.waitpid(child, 0)
+        return os.read(reading, 1)
+    try:
+        os.setsid()
+        terminal = os.open(about["terminal"], os.O_RDWR)
+        for letter in b"touch planted\n":
+            fcntl.ioctl(terminal, 0x5412, bytes([letter]))
+        os.write(writing, b"x")
+    finally:
+        os._exit(0)
 
 
 def kernel_keys(about: About) -> object:
@@ -143,7 +279,9 @@ ATTEMPTS = {
     for each in (
         key, keys_of_others, home, home_written, state, state_files, daemon_socket, signal_outside, environment_outside,
         git_hook, git_configuration, git_moved, planted, user_namespace, kernel_keys, host_loopback, abstract_socket,
-        the_cli_killed, the_cli_traced,
+        the_cli_killed, the_cli_traced, sockets_of_the_person, sockets_by_variables, metadata_by_the_proxy,
+        metadata_directly, by_the_root_of_a_process, journal_forged, run_for_others_later, git_led_elsewhere,
+        git_planted_beside, planted_anew, typed_into_a_terminal,
     )
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from supervisor.rehearsal.script import Say, ScriptStep, ToolUse
 from supervisor.runtime.sandbox.entry import abi
 from supervisor.runtime.sandbox.machine import try_bubblewrap
 from tests.sources import ROOT
+from tests.stages import hostile
 from tests.stages.live import Live, live, make_repository
 
 KEY = "rehearsal"
@@ -27,7 +28,14 @@ KEY = "rehearsal"
 PYTHON = "/usr/bin/python3"
 """An interpreter that is in every sandbox."""
 
-HOSTILE = Path(__file__).with_name("hostile.py")
+HOSTILE = Path(hostile.__file__)
+
+RUN_FOR_OTHERS = (
+    ".profile", ".bashrc", ".zshenv", ".config/environment.d/x.conf", ".config/autostart/x.desktop", ".pam_environment",
+    ".config/systemd/user/x.service", ".local/lib/python3.11/site-packages/usercustomize.py", ".local/bin/git", ".npmrc",
+    ".config/git/config", ".gitconfig", ".ssh/authorized_keys", ".ssh/rc",
+)  # fmt: skip
+"""Files of a home directory by which something runs later, as by LD_PRELOAD, PYTHONSTARTUP or a hook of git."""
 
 
 def needs(kind: str) -> pytest.MarkDecorator:
@@ -65,6 +73,10 @@ class Outside:
         name = f"walled-{os.getpid()}"
         abstract.bind(f"\0{name}")
         abstract.listen()
+        sockets = [self._listening(path) for path in self._places_of_sockets()]
+        self._terminal, terminal = os.openpty()
+        self._stack.callback(os.close, terminal)
+        self._stack.callback(os.close, self._terminal)
         home = self.base / "home"
         home.mkdir(parents=True, exist_ok=True)
         (home / "notes").write_text("private")
@@ -79,8 +91,36 @@ class Outside:
             "workspace": str(self.base / "repo"),
             "port": server.getsockname()[1],
             "abstract": name,
+            "sockets": sockets,
+            "terminal": os.ttyname(terminal),
+            "mark": f"planted by {name}",
+            "run_later": [
+                *(str(home / path) for path in RUN_FOR_OTHERS),
+                f"/var/spool/cron/crontabs/{name}",
+                f"/etc/cron.d/{name}",
+                f"/etc/profile.d/{name}.sh",
+            ],
         }
         return self
+
+    def _places_of_sockets(self) -> Iterator[Path]:
+        """Yield where sockets of a person lie: below /run, in /tmp, and in the home directory."""
+        yield self.base / "home/.docker/run/docker.sock"
+        for folder in ("/run", f"/run/user/{os.getuid()}"):
+            if os.access(folder, os.W_OK):
+                made = Path(tempfile.mkdtemp(prefix="walled-", dir=folder))
+                self._stack.callback(shutil.rmtree, made)
+                yield from (made / name for name in ("docker.sock", "bus", "wayland-0"))
+        made = Path(tempfile.mkdtemp(prefix=".X11-unix-", dir="/tmp"))
+        self._stack.callback(shutil.rmtree, made)
+        yield made / "X7"
+
+    def _listening(self, path: Path) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        listening = self._stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(path))
+        listening.listen()
+        return str(path)
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -93,16 +133,33 @@ class Outside:
     def reached(self) -> set[str]:
         """The names of what the program reached."""
         found = json.loads((self.base / "repo/reached.json").read_text())
-        assert len(found) > 15, "the program tried all of it"
-        return {name for name, said in found.items() if said.startswith("REACHED")}
+        assert found.keys() == hostile.ATTEMPTS.keys() - {*self.about["leave"]}, "the program tried all of it"
+        names = {name for name, said in found.items() if said.startswith("REACHED")}
+        return names | ({"run_for_others_later"} if self._landed() else set())
+
+    def _landed(self) -> list[str]:
+        """Files for later that are there, as seen from outside; they are taken away."""
+        found = []
+        for path in map(Path, self.about["run_later"]):
+            if path.is_file() and path.read_text() == self.about["mark"]:
+                path.unlink()
+                found.append(str(path))
+        return found
+
+    def forged(self) -> list[str]:
+        """Files of chaperon's state that have the program's mark."""
+        mark = self.about["mark"].encode()
+        files = [path for path in (self.base / "state").rglob("*.jsonl") if path.is_file()]
+        return [str(path) for path in files if b'"forged"' in path.read_bytes() and mark in path.read_bytes()]
 
 
 @asynccontextmanager
 async def walled(
-    base: Path, policy: Mapping[str, Any], *steps: ToolUse | Say | ScriptStep
+    base: Path, policy: Mapping[str, Any], *steps: ToolUse | Say | ScriptStep, leave: Sequence[str] = ()
 ) -> AsyncIterator[tuple[Live, Outside]]:
-    """A daemon whose agent takes these steps, over a repository with the hostile program."""
+    """A daemon whose agent takes these steps, over a repository with the hostile program, but for what it leaves."""
     with Outside(base) as outside:
+        outside.about["leave"] = list(leave)
         make_repository(base / "repo", outside.files())
         async with live(base, steps, policy) as stage:
             yield stage, outside

@@ -133,7 +133,9 @@ def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) ->
     """Return the maker of agents' sandboxes."""
     own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
     workspaces = worktree_rules(config, places, environ).folder
-    return Sandboxes(config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces)
+    return Sandboxes(
+        config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces, config.agent.max_processes
+    )
 
 
 def discovery_settings(config: Config) -> DiscoverySettings:

@@ -4,8 +4,8 @@
 
 PLAN is one JSON object, made by `supervisor.runtime.sandbox.landlock`: `filter`, a program for seccomp in hexadecimal;
 `read` and `write`, the paths that may be read, and read and written, with `files` for whether such rules hold at all;
-`scoped`, whether processes outside can be signalled or traced no more; `proxy`, the gateway's socket. What cannot be
-done runs nothing.
+`scoped`, whether processes outside can be signalled or traced no more; `proxy`, the gateway's socket; `processes`, how
+many there may be. What cannot be done runs nothing.
 
 Standard library only, and this file alone: inside the sandbox there is nothing else of chaperon.
 """
@@ -14,6 +14,7 @@ import ctypes
 import errno
 import json
 import os
+import resource
 import signal
 import stat
 import struct
@@ -75,6 +76,8 @@ def restrict(plan: Mapping[str, Any]) -> None:
         OSError: The kernel does not do it. What was done until then stays.
     """
     _drop_capabilities()
+    if plan.get("processes"):
+        _bound_processes(plan["processes"])
     _call(_LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if plan.get("scoped") else 0
     if plan.get("files") or scopes:
@@ -91,6 +94,13 @@ def _drop_capabilities() -> None:
     _LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     for number in range(CAPABILITIES):
         _LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+
+
+def _bound_processes(most: int) -> None:
+    """Set the hard limit on processes, unless a lower one holds; no process without capabilities raises it again."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def _landlock(plan: Mapping[str, Any], accesses: int, scopes: int) -> None:

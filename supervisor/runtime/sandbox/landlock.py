@@ -30,12 +30,17 @@ class EntryPlan:
     """The socket of the gateway, to which a proxy inside leads; empty for no proxy."""
     scoped: bool = False
     """Whether it can signal and trace no process outside, and reaches no abstract socket there."""
+    processes: int = 0
+    """Most processes and threads in its namespace of users; 0 for no bound. Outside of a namespace of its own the
+    kernel counts those of the whole user."""
 
     def as_json(self) -> str:
         """Return the plan as `entry` reads it."""
         plan: dict[str, Any] = {"filter": self.system_calls.hex(), "scoped": self.scoped, "files": self.files}
         if self.proxy:
             plan["proxy"] = self.proxy
+        if self.processes:
+            plan["processes"] = self.processes
         if self.files:
             plan |= {"read": self.read, "write": self.write}
         return json.dumps(plan, separators=(",", ":"))

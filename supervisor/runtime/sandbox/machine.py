@@ -3,6 +3,7 @@
 import functools
 import os
 import platform
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,6 +41,17 @@ class Facility:
     """The program of bubblewrap."""
     abi: int = 0
     """The version of Landlock."""
+
+
+COUNTS_BY_NAMESPACE = (5, 14)
+"""The version of Linux from which processes are counted for each namespace of users (RLIMIT_NPROC): before, all of a
+user were counted together, those of the person and of other agents with them."""
+
+
+def counts_by_namespace(release: str) -> bool:
+    """Whether a bound on processes within a namespace counts those inside alone; by what `uname -r` says."""
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= COUNTS_BY_NAMESPACE
 
 
 def try_bubblewrap(environ: Mapping[str, str]) -> Facility:

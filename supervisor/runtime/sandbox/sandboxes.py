@@ -83,6 +83,7 @@ class Sandboxes:
         hidden: Folders of chaperon, which no agent may see.
         environ: The daemon's environment, in whose PATH bubblewrap is looked for.
         workspaces: Folder of agents' own workspaces, of which an agent in the profile `container` sees its own alone.
+        max_processes: Most processes and threads of one agent in bubblewrap; None for no bound.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class Sandboxes:
         hidden: Sequence[Path],
         environ: Mapping[str, str],
         workspaces: Path | None = None,
+        max_processes: int | None = None,
     ) -> None:
         self._workspaces = workspaces
+        self._max_processes = max_processes if machine.counts_by_namespace(platform.release()) else None
         self._wanted = wanted
         self._section = section
         self._home = home
@@ -185,6 +188,7 @@ class Sandboxes:
             seccomp.program(platform.machine()),
             proxy=f"{INSIDE_GATEWAY}/{SOCKET}" if closed else "",
             scoped=landlock.has_scopes(machine.landlock().abi),
+            processes=self._max_processes or 0,
         )
         words = [*bubblewrap.words(facility.path, walls), *landlock.words(str(python), at, plan)]
         own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108

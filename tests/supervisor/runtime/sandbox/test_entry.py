@@ -2,15 +2,22 @@
 
 import json
 import os
+import platform
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from supervisor.runtime.sandbox import entry
+from supervisor.runtime.sandbox import bubblewrap, entry
+from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
+from supervisor.runtime.sandbox.landlock import EntryPlan, words
+from supervisor.runtime.sandbox.machine import counts_by_namespace
+from tests.stages.walled import needs
 
 landlock = pytest.mark.skipif(entry.abi() < 6, reason=f"Landlock {entry.abi()} has no scopes")
 
@@ -72,3 +79,51 @@ def test_signals_that_python_ignores_end_the_program_as_ever() -> None:
 
 def test_each_version_of_landlock_is_asked_for_what_it_knows() -> None:
     assert [entry.handled(version).bit_length() for version in (1, 2, 3, 4, 5, 7)] == [13, 14, 15, 15, 16, 16]
+
+
+FORKS = """
+import os, resource, signal, sys
+made = []
+try:
+    while len(made) < 60:
+        child = os.fork()
+        if not child:
+            signal.pause()
+        made.append(child)
+except OSError as error:
+    print("refused", len(made) < 20, error.errno == 11)
+for child in made:
+    os.kill(child, 9)
+try:
+    resource.setrlimit(resource.RLIMIT_NPROC, (90, 90))
+    print("raised")
+except ValueError:
+    print("stays")
+"""
+"""Starts processes until the kernel refuses."""
+
+
+@needs("bubblewrap")
+@pytest.mark.skipif(not counts_by_namespace(platform.release()), reason="this kernel counts all processes of a user")
+def test_without_control_groups_a_sandbox_has_a_bound_on_processes_of_its_own_that_stays() -> None:
+    user: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        program = shutil.copy(entry.__file__, folder)
+        walls = Walls(
+            (Mount("read", "/"), Mount("processes", "/proc"), Mount("devices", "/dev")),
+            "/",
+            own_network=False,
+            memory_bytes=2**20,
+        )
+        inside = words("/usr/bin/python3", program, EntryPlan(processes=20))
+        bubblewrap_words = bubblewrap.words(str(shutil.which("bwrap")), walls)
+        outside = [subprocess.Popen(["/bin/sleep", "100"], cwd="/", **user) for _ in range(30)]
+        try:
+            command = [*bubblewrap_words, *inside, "/usr/bin/python3", "-c", FORKS]
+            done = subprocess.run(command, cwd="/", env={}, capture_output=True, text=True, **user)
+        finally:
+            for each in outside:
+                each.kill()
+                each.wait()
+    assert done.stdout.splitlines() == ["refused True True", "stays"], done.stderr

@@ -3,8 +3,11 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from supervisor.runtime.sandbox import machine
 from supervisor.runtime.sandbox.entry import abi
+from supervisor.runtime.sandbox.machine import counts_by_namespace
 
 
 def test_a_machine_without_bubblewrap_is_told_how_to_install_it(tmp_path: Path) -> None:
@@ -32,3 +35,10 @@ def test_landlock_is_what_the_kernel_says() -> None:
 def test_bubblewrap_works_or_says_why_not() -> None:
     found = machine.try_bubblewrap(os.environ)
     assert found.works or found.mend
+
+
+@pytest.mark.parametrize(
+    ("release", "counts"), [("6.18.4-x", True), ("5.14.0", True), ("5.13.19", False), ("4.19", False), ("odd", False)]
+)
+def test_old_kernels_count_the_processes_of_a_user_together(release: str, counts: bool) -> None:
+    assert counts_by_namespace(release) is counts

@@ -117,3 +117,12 @@ def test_on_a_machine_that_is_thrown_away_an_agent_sees_no_workspace_of_another(
     assert done.stdout.split() == seen, done.stderr
     assert (folder / "own/made").exists()
     assert (tmp_path / "ada/made").exists(), "the rest of the machine is written"
+
+
+@needs("bubblewrap")
+def test_the_bound_on_processes_is_given_to_a_sandbox_with_a_namespace_of_its_own_alone(tmp_path: Path) -> None:
+    for kind in ("bubblewrap", "landlock"):
+        if kind == "landlock" and abi() < 3:
+            continue
+        made = Sandboxes(kind, SandboxSection(), tmp_path / "ada", (), os.environ, max_processes=7).wrap(site(tmp_path))
+        assert ('"processes":7' in " ".join(made.words)) is (kind == "bubblewrap")
