@@ -52,7 +52,59 @@ def build_wheel(folder, *_, **__):
 """
 """A build of a package by itself: machines differ in what they have for that."""
 
+DRIVE = """
+import http.server, shutil, threading
+from playwright.sync_api import sync_playwright
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with sync_playwright() as play:
+    browser = play.chromium.launch(executable_path=shutil.which("chromium"), chromium_sandbox=False)
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/page.html")
+    page.click("button")
+    page.screenshot(path="seen.png")
+    print(page.inner_text("button"))
+    browser.close()
+"""
+
+SERVICES = f"""
+set -eu
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
+mkdir -p store
+{PYTHON} -c '
+import socket, sqlite3
+listening = socket.socket(socket.AF_UNIX); listening.bind("store/s"); listening.listen()
+while True:
+    asking, _ = listening.accept()
+    with sqlite3.connect("store/db") as kept:
+        asking.sendall(str(kept.execute("select 40 + 2").fetchone()[0]).encode())
+    asking.close()
+' &
+{PYTHON} -c '
+import http.server, socket
+class Web(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect("store/s"); said = asked.recv(9)
+        self.send_response(200); self.end_headers(); self.wfile.write(said)
+    def log_message(self, *_): pass
+web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web)
+open("store/port.new", "w").write(str(web.server_port))
+import os; os.rename("store/port.new", "store/port")
+web.serve_forever()
+' &
+until test -S store/s && test -f store/port; do sleep 0.05; done
+test "$(curl --silent --fail --noproxy '*' "http://127.0.0.1:$(cat store/port)/")" = 42
+"""
+"""A store and a server beside it, each begun, waited for, asked and ended, as a compose file describes them."""
+
 FILES = {
+    "page.html": (
+        "<p></p><button>no</button><script>document.querySelector('p').append('six times seven is ' + 6 * 7);"
+        "document.querySelector('button').onclick = e => e.target.textContent = 'clicked 1'</script>"
+    ),
+    "drive.py": DRIVE,
+    "services.sh": SERVICES,
     "a.c": C_PROGRAM,
     "Makefile": "a: a.c\n\tcc -g -o a a.c\n",
     "CMakeLists.txt": "cmake_minimum_required(VERSION 3.10)\nproject(a C)\nadd_executable(b a.c)\n",
@@ -96,6 +148,12 @@ WORK = {
         " h.get({port: s.address().port, host: `127.0.0.1`}, a => process.exit(a.statusCode - 200)))'"),
         ("node",),
     ),
+    "a browser": (
+        ('chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/page.html" 2> log | grep "six times seven is 42"'),
+        ("chromium",),
+    ),
+    "playwright": (f"{sys.executable} drive.py | grep 'clicked 1'", ("chromium",)),
+    "services without docker": ("bash services.sh", ("bash", "curl")),
     "processes in the background": ("sleep 100 & wait_for=$!; kill $wait_for; wait $wait_for; test $? = 143", ("bash",)),
     "shell and text": ("printf 'b\\na\\n' | sort | tee sorted | head -1 | grep a && diff <(cat sorted) sorted", ("bash",)),
 }  # fmt: skip

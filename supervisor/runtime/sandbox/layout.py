@@ -27,6 +27,8 @@ OF_ETC = (
     "locale.conf", "default/locale", "localtime", "timezone", "terminfo", "inputrc", "fonts", "mime.types", "magic",
     # Shells and git for everybody on this machine.
     "profile", "profile.d", "bash.bashrc", "bashrc", "zsh", "gitconfig", "gitattributes",
+    # Browsers, which tests drive: those of Debian do not start without their folder.
+    "chromium", "chromium.d", "chromium-browser", "firefox", "firefox-esr", "opt/chrome",
     # Which system this is.
     "os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release", "machine-id",
 )  # fmt: skip

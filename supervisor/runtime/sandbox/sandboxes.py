@@ -25,10 +25,14 @@ SHELL_PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
 """Variable of the CLI: a program that gets each command of the shell as its one argument (seen with 2.1.329)."""
 
 PROXIED = {
-    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), f"http://127.0.0.1:{entry.PROXY_PORT}"),
+    **dict.fromkeys(
+        ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "http_proxy", "https_proxy"),
+        f"http://127.0.0.1:{entry.PROXY_PORT}",
+    ),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
-"""Variables by which tools find the proxy inside; curl heeds the small one of HTTP_PROXY alone."""
+"""Variables by which tools find the proxy inside, in place of a person's own, which is not reached from there; curl
+heeds the small one of HTTP_PROXY alone."""
 
 WHOLE_MACHINE = frozenset({"open", "container"})
 """Profiles that show the whole machine but chaperon's own."""

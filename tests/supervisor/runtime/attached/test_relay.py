@@ -25,6 +25,7 @@ from supervisor.runtime.attached.relay_client import RelayError
 from supervisor.runtime.attached.relay_settings import LOOPBACK, RelaySettings
 from supervisor.runtime.shim import process_tree
 from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
+from tests.support import AS_OTHERS, can_be_read
 
 SECONDS = 30.0
 
@@ -308,3 +309,18 @@ def _served(folder: Path) -> bool:
         return bool(Cli(folder).ask("Stop") == {})
     except (OSError, http.client.HTTPException):
         return False
+
+
+@pytest.mark.skipif(bool(AS_OTHERS) and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
+def test_the_relay_which_has_the_tokens_of_hooks_is_read_by_no_program_of_its_user(tmp_path: Path) -> None:
+    folder = tmp_path / "relay"
+    relay_settings.write(folder, tmp_path / "s")
+    subprocess.run(
+        [*AS_OTHERS, *relay_settings.words(folder)], stdin=subprocess.DEVNULL, env={}, check=True, timeout=SECONDS
+    )
+    number = relay_client.process_of(folder)
+    assert number
+    try:
+        assert not can_be_read(number)
+    finally:
+        os.kill(number, signal.SIGKILL)

@@ -2,14 +2,18 @@
 
 import os
 import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from supervisor.config.sections.sandbox import SandboxKind, SandboxProfile, SandboxSection
-from supervisor.runtime.sandbox.entry import abi
+from supervisor.runtime.sandbox.entry import PROXY_PORT, abi
+from supervisor.runtime.sandbox.landlock import LEAST_ABI
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxError, Sandboxes, choose
+from tests.sources import ROOT
 from tests.stages.walled import needs
 
 NOWHERE = {"PATH": "/nowhere"}
@@ -126,3 +130,74 @@ def test_the_bound_on_processes_is_given_to_a_sandbox_with_a_namespace_of_its_ow
             continue
         made = Sandboxes(kind, SandboxSection(), tmp_path / "ada", (), os.environ, max_processes=7).wrap(site(tmp_path))
         assert ('"processes":7' in " ".join(made.words)) is (kind == "bubblewrap")
+
+
+def run(made: Sandboxes, about: LaunchSite, command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of a shell as an agent's CLI is started."""
+    launch = made.wrap(replace(about, cli="/bin/sh"))
+    words = [*launch.words, launch.program, "-c", command]
+    return subprocess.run(
+        words, env=launch.environment, cwd=about.workspace, capture_output=True, text=True, check=False
+    )
+
+
+@needs("bubblewrap")
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no second file system that this user may write")
+def test_a_workspace_on_another_mount_is_written_and_links_out_of_it_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada/notes").write_text("private")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        workspace = Path(folder)
+        assert workspace.stat().st_dev != tmp_path.stat().st_dev
+        (workspace / "out").symlink_to(tmp_path / "ada/notes")
+        (workspace / "up").symlink_to(tmp_path / "ada")
+        (workspace / ".envrc").symlink_to(tmp_path / "ada/notes")
+        (workspace / ".git").symlink_to(tmp_path / "ada")
+        about = replace(site(tmp_path), workspace=workspace, checkout=workspace)
+        done = run(
+            sandboxes(tmp_path, "bubblewrap"), about, "echo x > made; cat out up/notes .envrc .git/notes; echo y > out"
+        )
+        assert (workspace / "made").read_text() == "x\n", done.stderr
+        assert "private" not in done.stdout
+    assert (tmp_path / "ada/notes").read_text() == "private"
+
+
+@needs("bubblewrap")
+def test_an_environment_of_a_megabyte_comes_through(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    many = {f"V{number}": "x" * 1_000 for number in range(1_000)}
+    path = ":".join(["/usr/bin", "/bin", *(f"/nowhere/{number}" for number in range(5_000))])
+    about = replace(site(tmp_path), environment={**many, "PATH": path})
+    done = run(sandboxes(tmp_path, "bubblewrap"), about, "env | wc -c")
+    assert int(done.stdout) > 1_000_000, done.stderr
+
+
+@needs("bubblewrap")
+def test_a_proxy_of_the_person_gives_way_in_closed_and_stays_elsewhere(tmp_path: Path) -> None:
+    own = {f"{name}_PROXY": "http://proxy.example:8080" for name in ("HTTP", "HTTPS", "ALL")}
+    own |= {name.lower(): value for name, value in own.items()}
+    about = replace(site(tmp_path), environment={"PATH": "/usr/bin", **own}, gateway=tmp_path / "gateway")
+    (tmp_path / "gateway").mkdir()
+    for profile, reached in (("closed", f"http://127.0.0.1:{PROXY_PORT}"), ("project", "http://proxy.example:8080")):
+        made = sandboxes(tmp_path, "bubblewrap", SandboxSection.model_validate({"profile": profile})).wrap(about)
+        assert {made.environment[name] for name in own} == {reached}
+
+
+@needs("bubblewrap")
+def test_a_daemon_within_a_sandbox_finds_what_is_left_and_says_why_it_gives_no_more(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "ask.py").write_text(
+        "import os\nfrom supervisor.config.sections.sandbox import SandboxSection\n"
+        "from supervisor.runtime.sandbox.sandboxes import choose\n"
+        "for kind in ('auto', 'bubblewrap'):\n    try:\n        print(choose(kind, SandboxSection(), os.environ)[0])\n"
+        "    except Exception as error:\n        print(error)\n"
+    )
+    section = SandboxSection(read=(str(ROOT), str(tmp_path / "ask.py"), sys.prefix))
+    done = run(
+        sandboxes(tmp_path, "bubblewrap", section),
+        site(tmp_path),
+        f"PYTHONPATH={ROOT} {sys.executable} {tmp_path}/ask.py",
+    )
+    first, second = done.stdout.splitlines()
+    assert first == "landlock" if abi() >= LEAST_ABI else "this machine does not give it" in first
+    assert "does not work here" in second, done.stderr
