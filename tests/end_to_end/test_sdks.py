@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 import sys
+import tarfile
+from importlib.metadata import version
 from pathlib import Path
 
 import anyio
@@ -10,7 +12,7 @@ import pytest
 
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
-from supervisor.rehearsal.script import Say
+from supervisor.rehearsal.script import Say, ToolUse
 from supervisor.runtime.service import run_daemon
 from tests.stages.attached import Attached, attached
 from tests.stages.daemon import until
@@ -93,6 +95,45 @@ async def test_a_program_on_the_python_sdk_works_unchanged_and_its_calls_are_rev
     ]
     assert outside.exists()
     assert {path.name for path in stage.repo.glob("*.txt")} == {"one.txt", "two.txt", "three.txt"}
+
+
+@pytest.fixture
+def python_source(pytestconfig: pytest.Config) -> Path:
+    """The source distribution of the SDK that is installed, in a folder of the tests' cache: it has the examples."""
+    name = f"claude-agent-sdk=={version('claude-agent-sdk')}"
+    folder = pytestconfig.cache.mkdir(name.replace("==", "-"))
+    if not (found := list(folder.glob("*/examples"))):
+        options = ("--no-deps", "--no-binary=:all:", "--no-build-isolation", "--disable-pip-version-check", "--quiet")
+        command = [sys.executable, "-m", "pip", "download", *options, f"--dest={folder}", name]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
+        except (OSError, subprocess.SubprocessError) as error:
+            pytest.skip(f"the source of the Python SDK cannot be had: {error}")
+        for archive in folder.glob("*.tar.gz"):
+            with tarfile.open(archive) as packed:
+                packed.extractall(folder, filter="data")
+        found = list(folder.glob("*/examples"))
+    return found[0].parent
+
+
+async def test_the_python_sdks_own_example_works_unchanged(
+    tmp_path: Path, python_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hello = tmp_path / "repo/hello.txt"
+    answers = Say("4"), Say("A language."), ToolUse("Write", {"file_path": str(hello), "content": "Hello!"}), Say("ok")
+    async with attached(tmp_path, *answers) as stage:
+        # The source brings no CLI of its own, so that the one on PATH is taken.
+        monkeypatch.setattr(Attached, "environ", {**stage.environ, "PYTHONPATH": str(python_source / "src")})
+        program = python_source / "examples/quick_start.py"
+        said, agents = await run_under_watch(stage, [sys.executable, str(program)], 3)
+    assert [line for line in said.splitlines() if line.startswith("Claude:")] == [
+        "Claude: 4",
+        "Claude: A language.",
+        "Claude: ok",
+    ]
+    assert hello.read_text() == "Hello!"
+    assert [one.reviews for one in agents] == [{}, {}, {"allow": 1}]
+    assert {one.origin for one in agents} == {"sdk"}
 
 
 @pytest.fixture
