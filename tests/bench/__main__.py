@@ -55,6 +55,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "task_store": bench_task_store.main,
     "added": bench_added.main,
     "hooks": bench_hooks.main,
+    "hooks_flood": bench_hooks.flood,
     "checkpoint_live": bench_checkpoint_live.main,
     "checkpoints": bench_checkpoints.main,
     "checkpoints_large": bench_checkpoints.large,

@@ -1,6 +1,6 @@
 """What a hook adds to a call of an attached CLI, by each way, with twenty sessions at once; and calls while the daemon is killed.
 
-usage: python -m tests.bench --only hooks; --only hooks_killed
+usage: python -m tests.bench --only hooks; --only hooks_flood; --only hooks_killed
 
 The daemon and each session are processes of their own. Nineteen sessions call by HTTP; one calls by each way in
 turn, at the same pace, so that all ways meet the same machine. A way by HTTP includes the client's part, of Python here; a command includes its start by `/bin/sh -c`, as the CLI starts it.
@@ -21,6 +21,7 @@ SESSIONS = 20
 CALLS = 10
 PAUSE = 1.0
 KILLED_CALLS = 500
+FLOOD_CALLS = 200
 
 AIMS = {"HTTP": (5.0, 15.0), "bash": (10.0, None), "isolated Python": (None, None)}
 """Of ours, in ms: the median, and the 99th percentile."""
@@ -64,6 +65,24 @@ def main() -> list[Figure]:
             )
         )
     return figures
+
+
+def flood() -> list[Figure]:
+    """Count the hooks of a second with sessions that send one after another without a pause, and what is lost of them."""
+    with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place, crowd(Path(place)) as stage:
+        stage.run([{"HTTP": None}] * SESSIONS, FLOOD_CALLS, 0.0)
+        reviewed = stage.reviewed()
+    calls, taken = SESSIONS * FLOOD_CALLS, stage.taken["HTTP"]
+    wrong = (
+        stage.refused + calls - len(taken) + sum(abs(1 - times) for times in reviewed.values()) + calls - len(reviewed)
+    )
+    what = f"a flood of {2 * calls:,} hooks of {SESSIONS} sessions"
+    return [
+        Figure(f"{what}: answered", 2 * calls / stage.seconds, "hooks/s"),
+        Figure(f"{what}: a call, median", middle(taken) * 1e3, "ms"),
+        Figure(f"{what}: a call, 99th percentile", percentile(taken, 0.99) * 1e3, "ms"),
+        Figure(f"{what}: refused, lost, or not reviewed once", wrong, "", 0),
+    ]
 
 
 def killed() -> list[Figure]:

@@ -36,6 +36,8 @@ class Crowd:
     taken: dict[str, list[float]] = field(default_factory=dict)
     """By way the seconds of each answer."""
     refused: int = 0
+    seconds: float = 0.0
+    """How long the sessions of the last run worked."""
     kills: int = 0
     daemon: subprocess.Popen[bytes] | None = None
 
@@ -84,7 +86,7 @@ class Crowd:
                 assert process.stdout.readline() == "ready\n"
             for process in made:
                 _go(process)
-            killed = time.perf_counter()
+            began = killed = time.perf_counter()
             while kill_every and not all(_has_said(process) for process in made):
                 time.sleep(0.05)
                 if time.perf_counter() - killed > kill_every:
@@ -98,6 +100,7 @@ class Crowd:
                 self.refused += said["refused"]
                 for way, seconds in said["taken"].items():
                     self.taken.setdefault(way, []).extend(seconds)
+            self.seconds = time.perf_counter() - began
             for process in made:
                 _go(process)
 

@@ -1,6 +1,12 @@
 """A session file that grows, shrinks, is replaced, and holds what is no JSON."""
 
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from supervisor.runtime.attached.transcript import Transcript, timestamp
 
@@ -111,3 +117,57 @@ def test_a_file_on_a_full_disk_that_ends_in_half_a_line_goes_on_with_the_next_wh
     with path.open("a") as file:
         file.write(LINE % 3 + LINE % 4)  # and had space again: two lines have become one that is no JSON
     assert uuids(transcript) == ["4"]
+
+
+FILLS = """
+import errno, json, pathlib, sys
+from supervisor.runtime.attached.transcript import Transcript
+
+line, folder, read = sys.argv[1] + "\\n", pathlib.Path(sys.argv[2]), []
+(folder / "other").write_bytes(b"x" * 32_768)
+path = folder / "s.jsonl"
+path.write_text("")
+transcript = Transcript(str(path), 0)
+
+def take():
+    read.extend(line["uuid"] for line in transcript.read())
+
+def write(numbers):
+    with path.open("ab", buffering=0) as file:
+        for number in numbers:
+            data = (line % number).encode()
+            if file.write(data) < len(data):
+                raise OSError(errno.ENOSPC, "half a line")
+try:
+    write(range(100_000))
+except OSError as error:
+    assert error.errno == errno.ENOSPC, error
+take()
+written = path.read_bytes().count(b"\\n")
+take()
+(folder / "other").unlink()
+write(range(200_000, 200_003))
+take()
+print(json.dumps({"read": read, "written": written}))
+"""
+"""A session file that grows until its disk has no room, and on once it has room again."""
+
+
+def test_of_a_session_file_on_a_disk_that_fills_all_whole_lines_are_read_and_it_goes_on_with_room(
+    tmp_path: Path,
+) -> None:
+    unshare = shutil.which("unshare")
+    if not unshare:
+        pytest.skip("needs unshare")
+    script = 'mount -t tmpfs -o size=64k tmpfs "$4" || exit 77; exec "$1" -c "$2" "$3" "$4"'
+    given = ["sh", "-c", script, "sh", sys.executable, FILLS, LINE.rstrip(), str(tmp_path)]
+    done = subprocess.run(
+        [unshare, "--user", "--map-root-user", "--mount", *given], capture_output=True, text=True, check=False
+    )
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"no mount namespaces here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["written"] > 100
+    assert found["read"][: found["written"]] == [str(number) for number in range(found["written"])]
+    assert found["read"][-1] == "200002"
