@@ -46,6 +46,20 @@ async def test_a_persons_claude_in_an_attached_repository_is_denied_what_the_pol
     assert any("outside" in text for text in stage.told())
 
 
+async def test_with_hooks_in_two_settings_files_a_call_is_reviewed_and_counted_once(tmp_path: Path) -> None:
+    async with attached(tmp_path, bash("echo one > one.txt"), Say("done")) as stage:
+        done = await anyio.to_thread.run_sync(lambda: stage.chaperon("attach", "--project"))
+        assert "program" in done.stdout, "the two come by different ways"
+        async with run_daemon(setup(tmp_path, stage.model.url)) as daemon:
+            live = Live(daemon, stage.model, tmp_path)
+            await stage.run_claude()
+            await live.state(AgentState.DONE)
+            [agent] = daemon.board.summaries()
+            lines = [event.frame or {} for event in await live.events(events.LineReceived)]
+    assert (agent.reviews, agent.turns) == ({"allow": 1}, 1)
+    assert [line["type"] for line in lines].count("user") == 1, "the call comes back once"
+
+
 async def test_nothing_runs_while_no_daemon_is_there(tmp_path: Path) -> None:
     steps = bash("echo one > one.txt"), Say("done")
     async with attached(tmp_path, *steps, arguments=("--project", "--wait", "1")) as stage:

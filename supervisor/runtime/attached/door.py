@@ -23,7 +23,7 @@ from monitors.contract.errors import ChaperonError
 from supervisor.protocol.claude.messages import decode
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.cli_process import CliProcess
-from supervisor.runtime.attached.hook import CONTEXT
+from supervisor.runtime.attached.hook import CONTEXT, SOURCE
 from supervisor.runtime.attached.relay_settings import MOST_BYTES, PROCESS
 from supervisor.runtime.log import log
 from supervisor.runtime.shim import marks, process_tree
@@ -33,6 +33,9 @@ from supervisor.runtime.socket.admission import Arrival, House, RefusedPeer, use
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 ROUTE = "/v1/hooks"
+
+LONGEST_SOURCE = 100
+"""Characters of a source that are looked at; those of ours have 32 at most."""
 
 Owner = Callable[[Collection[int], int], int | None]
 """Returns the pid of the launched CLI that a process belongs to, by lineage and mark; None if there is none."""
@@ -117,9 +120,10 @@ class HookRoute:
         link = await self._attaching.agent_of(process, payload, about)
         if link is None:
             return {}
-        # An answer is one to this body: the id of a harmless call must not let another one run.
-        digest = blake2b(body, digest_size=8).hexdigest()
-        return await link.ask(payload, f"{process.pid}-{id_}-{digest}")
+        # An answer is one to this body: the id of a harmless call must not let another one run. To a command the CLI
+        # sends the same body with a line break (measured, 2.1.329).
+        digest, source = blake2b(body.strip(), digest_size=16).hexdigest(), headers.get(SOURCE, "")[:LONGEST_SOURCE]
+        return await link.ask(payload, link.request_of(digest, source, f"{process.pid}-{id_}-{digest}"))
 
     async def _speaker(self, named: str, arrival: HookArrival) -> tuple[CliProcess, Collection[int], int]:
         """Return the CLI that a hook is of, with its lineage and mark."""

@@ -40,6 +40,10 @@ ASK = (
 )
 
 
+SOURCE = "chaperon-source"
+"""The header by which hooks of different entries of the settings are told apart."""
+
+
 LAUNCHED = "CHAPERON_AGENT_NONCE"
 """A variable of each CLI that chaperon launched: a gate of their own holds its calls, from within a sandbox too."""
 
@@ -158,7 +162,7 @@ def ask(path: str, body: bytes, id_: str) -> bytes:
     about = "".join(f"x-{name.lower().replace('_', '-')}: {clean(os.environ.get(name, ''))}\r\n" for name in CONTEXT)
     head = (
         f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\nconnection: close\r\ncontent-type: application/json\r\n"
-        f"chaperon-request: {id_}\r\n{about}content-length: {len(body)}\r\n\r\n"
+        f"chaperon-request: {id_}\r\n{SOURCE}: {clean(' '.join(sys.argv[2:4]))}\r\n{about}content-length: {len(body)}\r\n\r\n"
     )
     answer, reached = bytearray(), False
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

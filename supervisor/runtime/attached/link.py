@@ -115,8 +115,29 @@ class HookLink:
         self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
         self._ids = CallIds()
+        self._sent: dict[str, dict[str, str]] = {}
+        """The requests of the newest hooks: by the hook's digest, by its source, in the order in which they came."""
 
     # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def request_of(self, digest: str, source: str, request_id: str) -> str:
+        """Return the request of a hook: that of the same hook from another source, if it came.
+
+        A CLI with hooks of ours in two settings files, as the person's own and the project's, sends each hook by both.
+        What one source sends twice is two hooks.
+
+        Args:
+            digest: What the hook says.
+            source: The entry of the settings that it came by.
+            request_id: Its own request.
+        """
+        by_source = self._sent.setdefault(digest, {})
+        if by_source.get(source, request_id) != request_id:
+            by_source.clear()
+        by_source[source] = request_id
+        if len(self._sent) > MOST_KEPT:
+            del self._sent[next(iter(self._sent))]
+        return next(iter(by_source.values()))
 
     async def ask(self, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
         """Hand a hook to the core, and return the answer for the CLI; waits for as long as the core does.

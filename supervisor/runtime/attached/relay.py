@@ -37,6 +37,7 @@ from supervisor.runtime.attached.hook import (
     MOST_BREAKS,
     OTHERS_SECONDS,
     POLL_SECONDS,
+    SOURCE,
     AwayError,
     HookRefusedError,
     away_text,
@@ -281,6 +282,7 @@ class Handler(BaseHTTPRequestHandler):
     def _ask(self, body: bytes, process: tuple[int, int], when_away: str, wait: float) -> bytes:
         """Return the daemon's answer, however long it takes, or the person's choice if the daemon stays away."""
         headers = {"content-type": "application/json", PROCESS: " ".join(map(str, process))}
+        headers[SOURCE] = hashlib.sha256(f"{self._token()} {self.path}".encode()).hexdigest()[:32]
         headers["chaperon-request"] = f"r{os.getpid()}-{next(self.server.numbers)}-{process_tree.now():.6f}".replace(
             ".", "_"
         )

@@ -127,6 +127,18 @@ async def test_a_hook_that_asks_again_while_it_waits_for_its_turn_is_handed_on_o
         assert on.reviews == 1
 
 
+def test_a_hook_that_comes_by_two_settings_files_is_one_and_what_comes_twice_by_one_is_two(tmp_path: Path) -> None:
+    request_of = Stage(tmp_path).link.request_of
+    assert [request_of("prompt", "own", "1"), request_of("prompt", "project", "2")] == ["1", "1"]
+    assert request_of("prompt", "project", "2") == "1", "it asks again"
+    assert [request_of("prompt", "project", "3"), request_of("prompt", "own", "4")] == ["3", "3"]
+    assert request_of("another prompt", "own", "5") == "5"
+    assert [request_of("said by who names no source", "", str(one)) for one in range(400)] == list(map(str, range(400)))
+    for number in range(1_000):
+        request_of(str(number), "own", "x")
+    assert request_of("prompt", "own", "6") == "6"
+
+
 @pytest.mark.parametrize("connections", [1, 2])
 async def test_a_hook_that_each_of_its_connections_gave_up_is_given_up_once(tmp_path: Path, connections: int) -> None:
     scopes = [anyio.CancelScope() for _ in range(connections)]
