@@ -58,8 +58,17 @@ PROGRAM, SHELL_PROGRAM = Path(__file__).with_name("hook.py"), Path(__file__).wit
 
 _PYTHON = (os.path.realpath(sys.executable), "-I", "-S")
 
-FAILED = "The hook of chaperon failed, so this call was not run."
-"""Text for a call of another CLI whose hook could not run."""
+FAILED = (
+    "The hook of chaperon could not run, so this call was not run. If chaperon is no longer on this machine, take its "
+    "hooks out of the settings of this CLI, of the user and of the project."
+)
+"""Text for a call whose hook could not run, as once chaperon was removed and its hooks were left."""
+
+NO_RELAY = (
+    "The hook of chaperon could not run, and calls of this session may be blocked. If chaperon is no longer on this "
+    "machine, take its hooks out of the settings of this CLI, of the user and of the project."
+)
+"""Text for the person in a session that begins."""
 
 BASH_PATH = "/bin:/usr/bin:/usr/local/bin"
 """The folders in which bash is looked for: no agent writes there."""
@@ -116,9 +125,14 @@ def _handler(event: str, socket: Path, when_away: WhenAway, wait: float, relay: 
         words = [bash, "-p", str(SHELL_PROGRAM), file, event, when_away, f"{wait:g}", f"{ALL_SECONDS:.0f}", *words]
     command = " ".join(map(shlex.quote, words))
     # Exit code 2 alone blocks: a program that is missing or was killed must not let the call run (measured, 2.1.329).
+    if blocks:
+        said = f"[ $? = 2 ] && [ -r {shlex.quote(str(PROGRAM))} ]"  # Python, too, ends with 2 without its program
+        command = f"{command} || {{ {said} || echo {shlex.quote(FAILED)} >&2; exit 2; }}"
+    elif event in BY_COMMAND:
+        command = f"{command} || echo {shlex.quote(json.dumps({'systemMessage': NO_RELAY}))}"
     return {
         "type": "command",
-        "command": f"{command} || exit 2" if blocks else command,
+        "command": command,
         "timeout": HOOK_TIMEOUT_SECONDS,
         **failing,
     }

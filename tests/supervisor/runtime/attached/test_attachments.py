@@ -122,7 +122,7 @@ def test_what_is_not_attached_cannot_be_detached(kept: Attachments, tmp_path: Pa
 
 def test_only_the_gate_has_a_command_that_blocks_whatever_fails() -> None:
     commands = {event: entry["hooks"][0]["command"] for event, entry in HOOKS.items()}
-    assert [event for event, command in commands.items() if command.endswith("|| exit 2")] == ["PreToolUse"]
+    assert [event for event, command in commands.items() if command.endswith("exit 2; }")] == ["PreToolUse"]
 
 
 def test_each_scope_has_its_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The program that the CLI starts for a hook, run as the CLI runs it, against a socket that answers or does not."""
 
+import json
 import os
 import signal
 import socket
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.attached import relay_client, relay_settings
-from supervisor.runtime.attached.hook_entries import RelayUse, handlers
+from supervisor.runtime.attached.hook_entries import FAILED, RelayUse, handlers
 from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
 
 
@@ -119,6 +120,15 @@ def test_a_program_that_is_missing_keeps_the_call_from_running(path: Path) -> No
     command = command.replace("hook.py", "gone.py").replace("hook.sh", "gone.sh")
     done = subprocess.run(["/bin/sh", "-c", command], input=PAYLOAD, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
+    assert FAILED.encode() in done.stderr
+
+
+def test_a_session_that_begins_with_hooks_of_a_chaperon_that_was_removed_says_what_to_do(path: Path) -> None:
+    command = handlers(path, "block")["SessionStart"]["hooks"][0]["command"]
+    command = command.replace("hook.py", "gone.py").replace("hook.sh", "gone.sh")
+    done = subprocess.run(["/bin/sh", "-c", command], input=PAYLOAD, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert "take its hooks out" in json.loads(done.stdout)["systemMessage"]
 
 
 def test_the_hook_of_a_session_that_begins_starts_the_relay_if_there_is_none(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_call_whose_hook_fails_is_blocked_unless_the_person_lets_it_run(way: s
         [hook] = handlers(SOCKET, when_away, relay=WAYS[way])["PreToolUse"]["hooks"]  # type: ignore[arg-type]
         assert ("onFailure" in hook) == blocks
         if hook["type"] == "command":
-            assert hook["command"].endswith("|| exit 2") == blocks
+            assert hook["command"].endswith("exit 2; }") == blocks
 
 
 def test_by_http_no_program_is_started_but_where_the_cli_takes_no_other_hook() -> None:

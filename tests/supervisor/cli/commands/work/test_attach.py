@@ -106,7 +106,7 @@ def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
     assert (done.exit_code, why in done.output) == (0, True)
     path = settings.with_name("settings.json") if scope == "--project" else settings
     assert gate(path)["type"] == "command"
-    assert gate(path)["command"].endswith("|| exit 2")
+    assert gate(path)["command"].endswith("exit 2; }")
     found = read(settings.parents[1] / "state/attached")
     assert found is not None
     assert found.key not in path.read_text()
