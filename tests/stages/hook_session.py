@@ -17,6 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+LATER = "2999-01-01T00:00:00.000Z"
+"""A time of lines in a session file that is after the first look at it."""
+
 
 def main(spec: dict[str, Any]) -> None:
     """Be one session."""
@@ -28,7 +31,9 @@ def main(spec: dict[str, Any]) -> None:
     assert settings is not None
     token = settings.token(f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}")
     connection = http.client.HTTPConnection(relay_settings.LOOPBACK, settings.port)
+    said = Path(spec["workspace"]).with_name(f"{spec['name']}.jsonl")
     about = {"session_id": spec["name"], "cwd": spec["workspace"], "permission_mode": "default"}
+    about["transcript_path"] = str(said)
 
     def send(event: str, more: dict[str, Any]) -> bytes:
         address = settings.address(event, "block", 60.0).partition(str(settings.port))[2]
@@ -46,6 +51,8 @@ def main(spec: dict[str, Any]) -> None:
             time.sleep(spec["pause"] * random.uniform(0.5, 1.5))
             call = {"tool_name": "Bash", "tool_input": {"command": f"touch part-{way[:4].strip()}-{number}.txt"}}
             call["tool_use_id"] = f"{spec['name']}-{way}-{number}"
+            with said.open("a") as file:  # as a CLI does, before it asks
+                file.write(json.dumps(reply(call)) + "\n")
             began = time.perf_counter()
             if command is None:
                 answer = send("PreToolUse", call)
@@ -58,6 +65,20 @@ def main(spec: dict[str, Any]) -> None:
             send("PostToolUse", {**call, "tool_response": {"stdout": f"made {number}", "stderr": ""}})
     print(json.dumps({"taken": taken, "refused": refused}), flush=True)
     sys.stdin.readline()  # its process stays until all are done, as a CLI does at its prompt
+
+
+def reply(call: dict[str, Any]) -> dict[str, Any]:
+    """Return the line of a session file with which the model makes a call."""
+    use = {"type": "tool_use", "id": call["tool_use_id"], "name": "Bash", "input": call["tool_input"]}
+    usage = {"input_tokens": 10, "output_tokens": 50, "cache_read_input_tokens": 20_000}
+    message = {
+        "id": f"m-{call['tool_use_id']}",
+        "role": "assistant",
+        "model": "a-model",
+        "content": [use],
+        "usage": usage,
+    }
+    return {"type": "assistant", "uuid": f"l-{call['tool_use_id']}", "timestamp": LATER, "message": message}
 
 
 if __name__ == "__main__":

@@ -229,17 +229,24 @@ class HookLink:
         path = payload.get("transcript_path")
         if not isinstance(path, str) or not path:
             return []
-        if self._transcript is None or self._transcript.path != path:
-            self._transcript = await anyio.to_thread.run_sync(self._followed, path)
-        transcript = self._transcript
-        lines = await anyio.to_thread.run_sync(transcript.read)
-        await anyio.to_thread.run_sync(self._keep_position, transcript)
+        lines = await anyio.to_thread.run_sync(self._read_on, path)
         frames = [frame for frame in map(translation.spoken, lines) if frame is not None]
         for line in lines:
             self._version = str(line.get("version") or self._version)
         for frame in frames:
             self._model = str(frame["message"].get("model") or self._model)
         return frames
+
+    def _read_on(self, path: str) -> list[Mapping[str, Any]]:
+        """Return what came to a session file since, and note how far it was read, if it was read further. Blocks."""
+        transcript = self._transcript
+        if transcript is None or transcript.path != path:
+            transcript = self._transcript = self._followed(path)
+        before = transcript.offset, transcript.tail
+        lines = transcript.read()
+        if (transcript.offset, transcript.tail) != before:
+            self._keep_position(transcript)
+        return lines
 
     def _followed(self, path: str) -> Transcript:
         """Return a session file, from the position that is kept of it; of a new one, from now on."""

@@ -80,21 +80,44 @@ class HungUpError(Exception):
     """The CLI no longer waits."""
 
 
-class DaemonConnection(http.client.HTTPConnection):
-    """The connection to the daemon's socket of hooks."""
+class DaemonConnection:
+    """The connection to the daemon's socket of hooks.
+
+    Args:
+        path: The socket.
+
+    Raises:
+        OSError: The daemon is not there.
+    """
 
     def __init__(self, path: str) -> None:
-        super().__init__("chaperon")
         self.path = path
-
-    def connect(self) -> None:
-        """Connect."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(self.path)  # without a time limit, so that a full queue is waited for
+        try:
+            self.sock.connect(path)  # without a time limit, so that a full queue is waited for
+        except OSError:
+            self.sock.close()
+            raise
+
+    def ask(self, body: bytes, headers: dict[str, str]) -> None:
+        """Send a hook, all of it at once, so that the daemon wakes once."""
+        about = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\n{about}content-length: {len(body)}\r\n\r\n"
+        self.sock.sendall(head.encode("latin-1") + body)
+
+    def answer(self) -> tuple[int, bytes, bool]:
+        """Read the answer: its status, what it says, and whether the connection serves another hook."""
+        with http.client.HTTPResponse(self.sock, method="POST") as response:
+            response.begin()
+            return response.status, response.read(), not response.will_close
+
+    def close(self) -> None:
+        """Hang up."""
+        self.sock.close()
 
     def is_fresh(self) -> bool:
-        """Whether the connection can be used: it is open, and the daemon has not closed it."""
-        return self.sock is not None and not _readable(self.sock)
+        """Whether the connection can be used: the daemon has not closed it."""
+        return not _readable(self.sock)
 
 
 class Relay(ThreadingHTTPServer):
@@ -162,9 +185,7 @@ class Relay(ThreadingHTTPServer):
                 if found.path == self.settings.socket and found.is_fresh():
                     return found
                 found.close()
-        made = DaemonConnection(self.settings.socket)
-        made.connect()
-        return made
+        return DaemonConnection(self.settings.socket)
 
     def is_done_with(self, daemon: DaemonConnection) -> None:
         """Keep a connection whose answer was read to its end for the next hook; the oldest one too many is closed."""
@@ -314,22 +335,23 @@ class Handler(BaseHTTPRequestHandler):
         daemon = None
         try:
             daemon = self.server.to_daemon()
-            daemon.request("POST", "/v1/hooks", body, headers)
+            daemon.ask(body, headers)
             self._await(daemon)
-            response = daemon.getresponse()
-            answer = response.read()
+            status, answer, stays = daemon.answer()
         except BaseException as error:
             if daemon is not None:
                 daemon.close()  # by which the daemon knows that nobody waits
             if isinstance(error, OSError | http.client.HTTPException):
                 raise AwayError(str(error) or type(error).__name__, reached=daemon is not None) from None
             raise
-        if response.status == http.client.OK:
+        if status == http.client.OK and stays:
             self.server.is_done_with(daemon)
             return answer
         daemon.close()
-        if response.status >= 500:
-            raise AwayError(f"it answered {response.status}", reached=True)
+        if status == http.client.OK:
+            return answer
+        if status >= 500:
+            raise AwayError(f"it answered {status}", reached=True)
         raise HookRefusedError(answer.decode(errors="replace")[:500])
 
     def _await(self, daemon: DaemonConnection) -> None:
