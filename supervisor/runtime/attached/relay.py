@@ -149,7 +149,7 @@ class Relay(ThreadingHTTPServer):
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._idle: deque[DaemonConnection] = deque(maxlen=MOST_IDLE)
         self._open: set[object] = set()
-        self._code = _code()
+        self._code = self._seen = _code()
         self._looked_at = process_tree.now()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - its arguments there
@@ -213,7 +213,8 @@ class Relay(ThreadingHTTPServer):
             if not self.served:
                 self._leave()
             return
-        if self._code != _code():
+        seen, self._seen = self._seen, _code()
+        if self._seen and self._seen == seen != self._code:  # whole, and the same at two looks
             os.set_inheritable(self.socket.fileno(), True)
             os.execv(sys.executable, [*words(self.folder), str(self.socket.fileno())])  # noqa: S606 - no shell
 
@@ -388,11 +389,11 @@ def _denied(event: str, why: str) -> bytes:
 
 
 def _code() -> str:
-    """Say which program this is, so that one that is newer is known."""
+    """Say which program this is, so that one that is newer is known; empty while it is not there whole."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     try:
-        return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    except OSError:  # an installation is under way
+        return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest() if files else ""
+    except OSError:  # an installation is under way, or it was removed
         return ""
 
 

@@ -18,6 +18,7 @@ import anyio.to_thread
 import pytest
 
 from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
+from supervisor.runtime.attached import relay as relay_module
 from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.attached.hook import ALL_SECONDS
 from supervisor.runtime.attached.relay import Relay
@@ -286,6 +287,20 @@ def test_it_becomes_the_newer_program_after_an_update_and_keeps_its_port(tmp_pat
     finally:
         cli.connection.close()
         os.kill(number, signal.SIGKILL)
+
+
+def test_it_goes_on_while_a_newer_program_is_not_there_whole_or_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ["mine", "", "", "half", "whole", "whole"]
+    became: list[int] = []
+    monkeypatch.setattr(relay_module, "_code", lambda: found.pop(0))
+    monkeypatch.setattr(os, "execv", lambda *_: became.append(len(found)))
+    monkeypatch.setattr(relay_module, "UPKEEP_SECONDS", 0.0)
+    with Relay(tmp_path, relay_settings.write(tmp_path, tmp_path / "s")) as relay:
+        while found:
+            relay.service_actions()
+    assert became == [0], "at the second look at the same program"
 
 
 def test_a_call_waits_less_long_than_the_cli_waits_for_its_hook() -> None:
