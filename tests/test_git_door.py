@@ -12,6 +12,9 @@ from tests.stages.daemon import Base, ended, served
 
 DOOR = "checkpoints/git/git_command.py"
 
+LOGINS = "supervisor/runtime/gateway/git_remotes.py"
+"""Has git ask the person's credential helpers, which their own configuration names; it reads no repository."""
+
 STARTERS = {
     "host/children.py": "programs that run to their end",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
@@ -38,6 +41,7 @@ RUNNERS = {
     "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
     "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
     "supervisor/runtime/gateway/credential.py": "a program that the user's configuration names",
+    "supervisor/runtime/gateway/git_remotes.py": "git, for the login that the person's credential helpers have of a remote",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",
     "supervisor/runtime/services/judging.py": "the CLI, as a judge",
     "supervisor/runtime/incidents/notifications.py": "notify-send, for channels of a desktop",
@@ -124,7 +128,7 @@ def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
         for path, tree in modules()
         if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & set(commands(tree))
     }
-    assert named == {DOOR}
+    assert named == {DOOR, LOGINS}
 
 
 WITNESS = """#!/bin/sh

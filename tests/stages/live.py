@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -134,13 +134,18 @@ def setup(base: Path, url: str, policy: Mapping[str, Any] | None = None) -> Setu
 
 @asynccontextmanager
 async def live(
-    base: Path, steps: Sequence[Say | ToolUse | ScriptStep], policy: Mapping[str, Any] | None = None
+    base: Path,
+    steps: Sequence[Say | ToolUse | ScriptStep],
+    policy: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Live]:
-    """A daemon over `base/repo`, which must be there; its agents are ended with it."""
-    async with ScriptedModel([script(*steps)]) as model, run_daemon(setup(base, model.url, policy)) as daemon:
-        stage = Live(daemon, model, base)
-        try:
-            yield stage
-        finally:
-            await stage.stop()
-            kill_tree(0, base)
+    """A daemon over `base/repo`, which must be there, with these variables too; its agents are ended with it."""
+    async with ScriptedModel([script(*steps)]) as model:
+        made = setup(base, model.url, policy)
+        async with run_daemon(replace(made, environ={**made.environ, **(environ or {})})) as daemon:
+            stage = Live(daemon, model, base)
+            try:
+                yield stage
+            finally:
+                await stage.stop()
+                kill_tree(0, base)

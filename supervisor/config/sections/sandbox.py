@@ -32,6 +32,18 @@ def _host(text: str) -> str:
 Host = Annotated[str, AfterValidator(_host)]
 
 
+_REMOTE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+@-]+)*/?")
+
+
+def _git_remote(text: str) -> str:
+    if _REMOTE.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no remote: write https://HOST/PATH, without a user's name")
+    return text
+
+
+GitRemote = Annotated[str, AfterValidator(_git_remote)]
+
+
 class SandboxSection(Section):
     """The reach of a sandboxed agent; which sandbox holds it is said by `agent.sandbox`."""
 
@@ -50,6 +62,10 @@ class SandboxSection(Section):
     before it for all below. Their tools find a proxy in HTTP_PROXY and HTTPS_PROXY, which leads to the gateway. It
     looks names up, opens no private address that is not named itself, and notes each host. A change counts for agents
     that run. Examples: `packages.example`, `*.files.example`, `registry.example`."""
+    git_remotes: Annotated[tuple[GitRemote, ...], Field(strict=False)] = ()
+    """Remotes that the git of agents in `closed` fetches from and pushes to, as addresses of https: a repository, or
+    the beginning of several. The gateway logs in, by your own credential helpers of git; the agent has no login. Takes
+    effect at the daemon's next start. Example: `https://git.example/team/`."""
     commands_apart: bool = True
     """Whether each command of an agent's shell is closed off from the agent's CLI and from its other commands, if the
     kernel can (Linux 6.12): it can neither signal nor trace them, and so not answer the gate in the CLI's place. A

@@ -46,8 +46,8 @@ AT_THE_START = (
     "interventions.emergency_stop.auto_cleanup",
     "interventions.emergency_stop.notification_channels",
     "interventions.emergency_stop.preserve_incident_data_days",
-    "sandbox.profile", "sandbox.read", "sandbox.write", "sandbox.commands_apart", "sandbox.memory_mb",
-    "patterns.judge", "patterns.learning", "plugins.exporters",
+    "sandbox.profile", "sandbox.read", "sandbox.write", "sandbox.commands_apart", "sandbox.git_remotes",
+    "sandbox.memory_mb", "patterns.judge", "patterns.learning", "plugins.exporters",
 )  # fmt: skip
 """Keys, with all below them, that a daemon reads at its start alone: what they are for is opened or begun there."""
 

@@ -176,6 +176,7 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
         credential=source,
         headers=custom_headers(environment),
         hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
+        git_remotes=config.sandbox.git_remotes if config.sandbox.profile == "closed" else (),
         ends_with_daemon=last,
     )
 

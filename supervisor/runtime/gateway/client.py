@@ -50,7 +50,17 @@ PROGRAM = (
     "from supervisor.runtime.gateway.program import main; main(Path(sys.argv[2]))"
 )
 
-PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PATH", "HOME", "CREDENTIALS_DIRECTORY", "DBUS_SESSION_BUS_ADDRESS")
+PASSED_ON = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "PATH",
+    "HOME",
+    "CREDENTIALS_DIRECTORY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_DATA_HOME",
+)
 """Variables of the daemon that the process gets: whom to trust, and what a command for the credential may need."""
 
 

@@ -5,6 +5,7 @@ length is said in two ways is refused.
 """
 
 import json
+import os
 import re
 import ssl
 from collections import Counter
@@ -20,7 +21,10 @@ import h11
 from anyio.abc import ByteStream
 
 from monitors.contract.errors import ChaperonError
+from supervisor.runtime.clock import Clock
+from supervisor.runtime.gateway import git_remotes
 from supervisor.runtime.gateway.credential import Credential
+from supervisor.runtime.gateway.git_remotes import GitLogins, GitRemoteError
 from supervisor.runtime.gateway.hosts import HostError, Hosts
 from supervisor.runtime.gateway.messages import GatewaySettings, GrantedHost, ModelUse, Refused
 
@@ -66,6 +70,7 @@ class AgentSite:
     settings: GatewaySettings
     credential: Credential
     hosts: Hosts
+    logins: GitLogins = field(default_factory=lambda: GitLogins(os.environ, Clock()))
     most_tokens: int | None = None
     spent: ModelUse = field(default_factory=ModelUse)
     refused: list[Refused] = field(default_factory=list)
@@ -155,7 +160,9 @@ class Exchange:
             if head.method == b"CONNECT":
                 await self._tunnel(target)
                 return False
-            if target.startswith("http://"):
+            if target.startswith(git_remotes.PREFIX):
+                await self._forward_git(head, target)
+            elif target.startswith("http://"):
                 await self._forward_plain(head, urlsplit(target))
             else:
                 await self._forward_call(head, target)
@@ -167,8 +174,16 @@ class Exchange:
             self._site.refuse(what, str(error))
             await self._say(403, str(error))
             return False
+        except GitRemoteError as error:
+            self._site.refuse(what, str(error))
+            await self._tell_git(str(error))
+            return False
         except ChaperonError as error:
-            await self._say(401, str(error), "authentication_error")
+            if target.startswith(git_remotes.PREFIX):
+                self._site.refuse(what, str(error))
+                await self._tell_git(str(error))
+            else:
+                await self._say(401, str(error), "authentication_error")
             return False
         except OSError as error:
             await self._try_to_say(502, f"{what} could not be forwarded: {error.strerror or error}.", "api_error")
@@ -208,6 +223,31 @@ class Exchange:
             site.spent.input_tokens += sum(use.values())
         if status == 401:
             site.credential.refused()
+
+    # ── remotes of git ──
+
+    async def _forward_git(self, head: h11.Request, target: str) -> None:
+        site = self._site
+        asked = git_remotes.request_of(target, head.method.decode("latin-1"), site.settings.git_remotes)
+        login = await anyio.to_thread.run_sync(site.logins.header, asked.remote)
+        stream = await _connect(urlsplit(asked.remote))
+        site.reached[_told(*_host_and_port(asked.host, 443)), ""] += 1
+        own = [("authorization", login), ("accept-encoding", "identity")]
+        try:
+            status = await self._relay(stream, head, asked.path, asked.host, own, lambda _: None, refused=401)
+        finally:
+            await anyio.aclose_forcefully(stream)
+        if status == 401:
+            site.logins.refused(asked.remote)
+            raise GitRemoteError(f"{asked.remote} refused the login that the credential helper of git has for it.")
+
+    async def _tell_git(self, text: str) -> None:
+        """Answer so that git shows it: it prints plain text of a refusal, and asks for no login at this code."""
+        body = f"chaperon: {text}\n".encode()
+        headers = [("content-type", "text/plain"), ("content-length", str(len(body))), ("connection", "close")]
+        await self._send(h11.Response(status_code=403, headers=headers))
+        await self._send(h11.Data(body))
+        await self._send(h11.EndOfMessage())
 
     # ── other hosts ──
 
@@ -260,8 +300,9 @@ class Exchange:
         host: str,
         own: Iterable[tuple[str, str]],
         watch: Callable[[bytes], None],
+        refused: int = 0,
     ) -> int:
-        """Send a request on and its answer back; return the answer's status."""
+        """Send a request on and its answer back; return the answer's status. One of status `refused` is kept back."""
         there = h11.Connection(h11.CLIENT)
         named = {
             each.strip().lower() for name, value in head.headers if name == b"connection" for each in value.split(b",")
@@ -278,6 +319,8 @@ class Exchange:
             answer = await _event(there, stream)
         if not isinstance(answer, h11.Response):
             raise OSError("the server ended the connection without an answer")
+        if answer.status_code == refused:
+            return refused
         returned = [(name, value) for name, value in answer.headers if name not in NOT_RETURNED]
         await self._send(h11.Response(status_code=answer.status_code, headers=returned, reason=answer.reason))
         try:

@@ -42,6 +42,8 @@ class GatewaySettings:
     """Further headers of each call of the model."""
     hosts: tuple[str, ...] = ()
     """Hosts that agents may reach beside the model, as `NAME` or `NAME:PORT`, with `*.` before it for all below."""
+    git_remotes: tuple[str, ...] = ()
+    """Remotes of git to which agents are logged in by the gateway, as addresses of https."""
     ends_with_daemon: bool = False
     """Whether the gateway ends with its daemon, because no other daemon will come."""
 
@@ -128,5 +130,6 @@ def settings_of(facts: Mapping[str, Any]) -> GatewaySettings:
         ),
         tuple((name, value) for name, value in facts["headers"]),
         tuple(facts["hosts"]),
+        git_remotes=tuple(facts.get("git_remotes", ())),  # a daemon of before says none
         ends_with_daemon=facts["ends_with_daemon"],
     )

@@ -157,7 +157,7 @@ class Gateway:
             listener = await listen(Path(opened.folder), SOCKET)
         except OSError as error:
             return line("failed", {"why": str(error)})
-        site = AgentSite(opened.agent, self._settings, self._credential, self._hosts, opened.most_tokens)
+        site = AgentSite(opened.agent, self._settings, self._credential, self._hosts, most_tokens=opened.most_tokens)
         self._sites[opened.agent] = site
         self._scopes[opened.agent] = anyio.CancelScope()
         self._tasks.start_soon(self._serve_agent, listener, site, self._scopes[opened.agent])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
 from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.runtime.gateway.git_remotes import rewritten
 from supervisor.runtime.gateway.messages import SOCKET
 from supervisor.runtime.sandbox import bubblewrap, entry, landlock, layout, machine, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
@@ -199,7 +200,9 @@ class Sandboxes:
         if site.gateway is not None and not whole:
             own["ANTHROPIC_UNIX_SOCKET"] = f"{INSIDE_GATEWAY}/{SOCKET}"
         if closed:
-            own |= PROXIED
+            own |= PROXIED | rewritten(
+                self._section.git_remotes, f"http://127.0.0.1:{entry.PROXY_PORT}", site.environment
+            )
         settings = {SHELL_PREFIX: shell} if apart is not None else {}
         return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own}, settings)
 
