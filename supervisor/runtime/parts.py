@@ -194,6 +194,16 @@ def host_reached(daemon: Daemon, reached: Reached) -> None:
     daemon.happened(events.HostReached(**daemon.stamp(reached.agent), host=host, times=times, allowance=allowance))
 
 
+def tell_of_allowances(daemon: Daemon, gateway: GatewayClient) -> None:
+    """Have the gateway told at once of what a person allows or takes back: it may be a host."""
+
+    def saw(event: events.AnyEvent) -> None:
+        if isinstance(event, events.AllowanceGiven | events.AllowanceRevoked):
+            gateway.hurry()
+
+    daemon.watchers.append(saw)
+
+
 def account_taken(daemon: Daemon, agents: Collection[str]) -> None:
     """Journal which of these agents, whose CLIs run, are paid by the account in force and were by another.
 

@@ -64,6 +64,7 @@ from supervisor.runtime.parts import (
     make_launcher,
     signing_of,
     start_exporting,
+    tell_of_allowances,
     with_trusted,
 )
 from supervisor.runtime.parts import complete_work as complete_work
@@ -163,6 +164,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs, protector)
             hears = partial(host_refused, daemon), partial(host_reached, daemon), partial(account_taken, daemon)
             tasks.start_soon(gateway.run, *hears, name="gateway")
+            tell_of_allowances(daemon, gateway)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
             dispatcher = make_dispatcher(daemon, setup)
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)

@@ -1,5 +1,6 @@
 """A hostile program and ordinary work of the real CLI, in each sandbox that this machine gives."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,30 @@ async def test_in_closed_tools_reach_named_hosts_by_the_gateway_and_no_other_and
             refused = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == "request_refused")
             assert "other.example:80" in refused.incident.summary
             assert "sandbox.hosts" in refused.incident.summary
+
+
+@needs("bubblewrap")
+async def test_a_host_that_was_refused_is_opened_to_the_agent_once_by_the_command_that_the_refusal_names(
+    tmp_path: Path,
+) -> None:
+    async with NotingModel().listening() as server:
+        named = f"127.0.0.1:{server.port}"
+        asks = f"curl --silent --fail --noproxy '' --proxytunnel http://{named}/a"
+        policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": "closed"}}
+        waits = bash(f"until {asks} > got; do sleep 0.1; done")
+        async with walled(tmp_path, policy, waits, bash(f"{asks} || touch refused"), Say("done")) as (stage, _):
+            await stage.submit("work")
+            refused = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == "request_refused")
+            command = re.search(r"chaperon (allow a1 \S+ --tool host) --for 1h", refused.incident.summary)
+            assert command is not None, refused.incident.summary
+            allowed = await stage.chaperon(*command[1].split(), "--once")
+            assert allowed.returncode == 0, allowed.stderr
+            assert await over(stage) is AgentState.DONE
+            assert (stage.repo / "got").read_bytes() == ANSWER
+            assert (stage.repo / "refused").exists(), "once, and not again"
+            reached = await stage.event(events.HostReached)
+            assert (reached.host, reached.times) == (named, 1)
+            assert reached.allowance
 
 
 async def test_without_a_sandbox_a_credential_that_is_named_is_held_by_the_gateway_alone(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ class GatewayClient:
         self._lines: BufferedByteReceiveStream | None = None
         self._asking = anyio.Lock()
         self._taken: Callable[[Collection[str]], object] = lambda _: None
+        self._due = anyio.Event()
         self._renewed = True
         """Whether the settings are not those that the process has."""
         self.needed = anyio.Event()
@@ -130,9 +131,14 @@ class GatewayClient:
         return folder
 
     def renew(self, settings: Callable[[], GatewaySettings]) -> None:
-        """Have other settings count, for agents that run too, from the next look on."""
+        """Have other settings count, for agents that run too, at once."""
         self._settings, self._renewed = settings, True
         self.needed.set()
+        self.hurry()
+
+    def hurry(self) -> None:
+        """Have the process told now what changed, and not within seconds."""
+        self._due.set()
 
     async def run(
         self,
@@ -156,7 +162,9 @@ class GatewayClient:
                         await self.open(agent)
             taken(tuple(self._opened))
             while True:
-                await anyio.sleep(LOOK_SECONDS)
+                with anyio.move_on_after(LOOK_SECONDS):
+                    await self._due.wait()
+                self._due = anyio.Event()
                 try:
                     await self._look(refused, reached)
                 except ChaperonError as error:

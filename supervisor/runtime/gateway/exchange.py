@@ -171,8 +171,9 @@ class Exchange:
             await self._say(refusal.status, str(refusal), refusal.kind)
             return False
         except HostError as error:
-            self._site.refuse(what, str(error))
-            await self._say(403, str(error))
+            text = str(error).replace("chaperon allow AGENT", f"chaperon allow {self._site.agent}")
+            self._site.refuse(what, text)
+            await self._say(403, text)
             return False
         except GitRemoteError as error:
             self._site.refuse(what, str(error))

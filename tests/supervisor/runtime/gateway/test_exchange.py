@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.runtime.gateway import client
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, GrantedHost, Reached
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, GatewayStage, gateway
@@ -133,7 +134,7 @@ async def test_a_host_that_a_person_opened_for_one_agent_is_reached_so_often_and
         port = stage.upstream.port
         plain = f"GET http://127.0.0.1:{port}/a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
         refused = await stage.raw(plain)
-        assert f"chaperon allow AGENT 127.0.0.1:{port} --tool host".encode() in refused
+        assert f"chaperon allow a1 127.0.0.1:{port} --tool host".encode() in refused
         stage.live.append("a2")
         await stage.client.open("a2")
         stage.granted["a1"] = [GrantedHost("w-1", f"127.0.0.1:{port}", 2, None)]
@@ -149,6 +150,21 @@ async def test_a_host_that_a_person_opened_for_one_agent_is_reached_so_often_and
         stage.granted["a1"] = [GrantedHost("w-2", f"127.0.0.1:{port}", None, 0.0)]
         await stage.looked()
         assert b"is not among" in await stage.raw(plain), "its time is over"
+
+
+async def test_what_a_person_opens_counts_without_waiting_for_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LOOK_SECONDS", 3_600.0)
+    async with gateway(tmp_path) as stage:
+        plain = (
+            f"GET http://127.0.0.1:{stage.upstream.port}/a HTTP/1.1\r\nhost: y\r\nconnection: close\r\n\r\n".encode()
+        )
+        assert b"is not among" in await stage.raw(plain)
+        stage.granted["a1"] = [GrantedHost("w-1", f"127.0.0.1:{stage.upstream.port}", 1, None)]
+        stage.client.hurry()
+        await until(lambda: len(stage.refused) == 1)  # which the same look tells
+        assert ANSWER in await stage.raw(plain)
 
 
 @pytest.mark.parametrize(
