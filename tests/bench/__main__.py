@@ -32,6 +32,7 @@ from tests.bench import (
     bench_start,
     bench_task_store,
     bench_tasks,
+    bench_wall,
     bench_wire,
 )
 from tests.bench.figures import Figure, table
@@ -62,6 +63,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "hooks_killed": bench_hooks.killed,
     "commands": bench_commands.main,
     "panel": bench_panel.main,
+    "wall": bench_wall.main,
 }
 """By name, the quick ones first."""
 

@@ -1,4 +1,4 @@
-"""What masking adds to an event: of a whole run, from its line to the body that the journal writes.
+"""What masking and encryption add to an event: of a whole run, from its line to the body that the journal writes.
 
 usage: python -m tests.bench --only masking
 """
@@ -7,6 +7,7 @@ from time import process_time
 
 from monitors.masking import Masker
 from supervisor.protocol import events, records
+from supervisor.runtime.protection.seals import RecordSeals
 from tests.bench import bench_core
 from tests.bench.bench_wire import READ_BYTES
 from tests.bench.figures import Figure
@@ -44,7 +45,8 @@ def main() -> list[Figure]:
     masker = Masker(b"k" * 32)
     one = b'{"agent":"a1","text":"write to anna@firma.de"}'
     bodies = run(stream)
-    clear, masking, masked = [], [], []
+    seals = RecordSeals([b"d" * 32], seals=True)
+    clear, masking, sealing, masked = [], [], [], []
     for body in bodies:
         masker.mask(body)
     for _ in range(ROUNDS):
@@ -56,11 +58,17 @@ def main() -> list[Figure]:
             masker.mask(body)
         masking.append(process_time() - began)
         began = process_time()
+        for body in bodies:
+            seals.event(body)
+        sealing.append(process_time() - began)
+        began = process_time()
         for _ in range(1_000):
             masker.mask(one)
         masked.append(process_time() - began)
     return [
         Figure("masking, of what an event of a run costs", 100 * min(masking) / min(clear), "%", 5),
+        Figure("encryption, of what an event of a run costs", 100 * min(sealing) / min(clear), "%", 5),
+        Figure("encrypting an event", 1e6 * min(sealing) / len(bodies), "µs"),
         Figure("masking an event that has nothing", 1e6 * min(masking) / len(bodies), "µs"),
         Figure("masking a short one that has a mail address", 1e3 * min(masked), "µs"),
     ]
