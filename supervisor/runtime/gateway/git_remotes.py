@@ -1,8 +1,8 @@
 """Remotes of git that agents may fetch from and push to, by a login that stays outside of their sandbox.
 
-An agent's git is told to ask the gateway, on the agent's own loopback, in the place of each remote. The gateway asks the
-person's own credential helpers, by `git credential fill`, and sends what they say to the remote over TLS. Only git's
-own requests go through, and only to paths below a remote that the configuration names.
+An agent's git is told to ask the gateway, on the agent's own loopback, in the place of each remote. The gateway asks
+the person's own credential helpers, by `git credential fill`, and sends what they say to the remote over TLS. Only
+git's own requests go through, and only to paths below a remote that the configuration names.
 """
 
 import base64
@@ -40,7 +40,7 @@ class GitRequest:
     host: str
     """With its port, if one is said."""
     path: str
-    """What is asked for, from the host's root."""
+    """The path with what is asked of it, from the host's root."""
 
 
 def rewritten(remotes: Sequence[str], base: str, environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Keys whose values become programs or code."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from pydantic import AfterValidator
@@ -59,6 +59,13 @@ def test_each_key_that_is_called_after_programs_is_one_or_said_to_be_none() -> N
     assert {key for key in keys if any(word in key for word in words)} - set(PROGRAM_KEYS) == none
 
 
+def in_list(key: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """The keys of the sections in a list."""
+    name = str(key.get("items", {}).get("$ref", "")).rpartition("/")[2]
+    found: Mapping[str, Mapping[str, Any]] = schema["$defs"].get(name, {}).get("properties", {})
+    return found.values()
+
+
 def test_each_key_that_takes_a_command_is_one() -> None:
     schema = Config.model_json_schema()
     found = {
@@ -66,7 +73,8 @@ def test_each_key_that_takes_a_command_is_one() -> None:
         for section, field in Config.model_fields.items()
         if isinstance(kind := field.annotation, type) and issubclass(kind, Section)
         for name, key in schema["$defs"][kind.__name__].get("properties", {}).items()
-        if "command:" in str(key.get("pattern", ""))
+        for each in (key, *in_list(key, schema))
+        if "command:" in str(each.get("pattern", ""))
     }
     assert found == set(COMMAND_KEYS)
 
