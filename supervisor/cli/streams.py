@@ -1,5 +1,6 @@
 """Commands that follow: tail for the journal, incidents for the incident log."""
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -22,6 +23,7 @@ from supervisor.cli.following import (
     told,
 )
 from supervisor.cli.incident_words import portrait
+from supervisor.cli.progress import shown
 from supervisor.cli.times import PastMoment
 from supervisor.cli.words import COLOURS, clean, local
 
@@ -75,8 +77,13 @@ def tail(
             for one in follow_events(daemon, begin, wait=output.wait, pause=output.pause, **query):
                 _print(lines(one))
         elif last is None:
-            for one in events(daemon, output.wait, after=begin, **query):
-                _print(lines(one))
+            # A terminal that shows the records has no line to spare.
+            quiet = not export or sys.stdout.isatty()
+            end = 0 if quiet else int(daemon.get("/v1/health")["last_event"])
+            with shown("exporting", "", "event", quiet=quiet) as report:
+                for one in events(daemon, output.wait, after=begin, **query):
+                    _print(lines(one))
+                    report(int(one.record.get("n", 0)) - begin, max(1, end - begin))
         _print(views[-1].rest() if views else [])
 
     common.run(work)

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from supervisor.cli.progress import shown
 from tests.bench.kept import keep
 from tests.eval import in_workspace
 from tests.eval.corpus import labelled, unlabelled
@@ -32,7 +33,8 @@ def main() -> int:
     before = os.getloadavg()[0]
     judgements = judged(labelled(asked.directory))
     sys.stdout.write(labels_report(judgements))
-    result = measured(unlabelled(asked.directory))
+    with shown("reviewing", "", "command") as report:
+        result = measured(unlabelled(asked.directory), report)
     sys.stdout.write(speed_report(result))
     sys.stdout.write(in_workspace.report())
     if asked.keep:

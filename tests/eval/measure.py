@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from monitors.contract.actions import Action, ReviewContext, Reviewer
+from monitors.contract.progress import Report, unreported
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from tests.eval.corpus import Row
@@ -26,13 +27,15 @@ class Measured:
     """Name, characters and milliseconds of each input made to hurt."""
 
 
-def measured(rows: list[Row]) -> Measured:
-    """Review all rows once to warm up, and once to measure."""
+def measured(rows: list[Row], report: Report = unreported) -> Measured:
+    """Review all rows once to warm up, and once to measure; `report` is told how many were."""
     reviewer = make_reviewer(ReviewSettings(profile="strict"))
     result = Measured(rows=len(rows))
-    for row in rows:
+    for number, row in enumerate(rows):
         _timed(reviewer, row.command)
-    for row in rows:
+        report(number, 2 * len(rows))
+    for number, row in enumerate(rows):
+        report(len(rows) + number, 2 * len(rows))
         millis, outcome = _timed(reviewer, row.command)
         result.millis.append(millis)
         if isinstance(outcome, str):

@@ -159,3 +159,18 @@ def fill(daemon: Daemon) -> None:
     for _ in range(300):
         frame = {"type": "assistant", "message": {"content": [{"type": "text", "text": "x" * 10_000}]}}
         daemon.journal.append(events.LineReceived(**daemon.stamp("a1"), end=1, frame=frame))
+
+
+async def test_an_export_says_how_far_it_is_apart_from_what_it_exports(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    async with served(base) as (daemon, _):
+        daemon.fault("", "odd", "So.")
+        fill(daemon)
+        last = daemon.journal.last
+        done = await chaperon("tail", "--export")
+        (told, *more) = done.stderr.splitlines()
+        assert (told.partition(",")[0], more) == (f"exporting: 1 of {last:,} events", [])
+        assert "exporting" not in done.stdout
+        assert (await chaperon("tail", "--json")).stderr == ""
