@@ -56,6 +56,8 @@ class WorkProgress:
     def sentence(self) -> str:
         """All of it for people. Example: `restoring a1: 1,200 of 3,000 files, 40 %, 12.0 s left`."""
         head = f"{self.what} {self.subject}".rstrip()
+        if self.total is None and not self.done:
+            return f"{head}, for {duration(self.seconds)}"
         if self.total is None:
             return f"{head}: {counted(self.done, self.unit)}, for {duration(self.seconds)}"
         left = self.left_seconds

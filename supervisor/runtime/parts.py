@@ -140,7 +140,7 @@ def make_daemon(
         opened.feed,
         launcher,
         manager,
-        Worktrees(replace(worktree_rules(config, setup.places, setup.environ), trusted=programs.program)),
+        Worktrees(replace(worktree_rules(config, setup.places, setup.environ), trusted=programs.program), manager.work),
         setup.clock,
         tasks,
         defaults,

@@ -26,6 +26,7 @@ from monitors.contract.wording import counted
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.log import log
+from supervisor.runtime.long_work import LongWork
 from supervisor.runtime.processes.user_program import ProgramError, Trusted, as_it_is, run_program
 
 T = TypeVar("T")
@@ -65,8 +66,8 @@ class Closed:
 class Worktrees:
     """Makes and closes the workspaces of all projects."""
 
-    def __init__(self, rules: WorktreeRules) -> None:
-        self.rules = rules
+    def __init__(self, rules: WorktreeRules, work: LongWork) -> None:
+        self.rules, self._work = rules, work
         self._one_at_a_time = anyio.Lock()
 
     async def make(self, name: str, worktree: str, base: str) -> Workspace:
@@ -249,7 +250,8 @@ class Worktrees:
         environment = {**self.rules.environment, **about}
         try:
             wait, trusted = self.rules.set_up_seconds, self.rules.trusted
-            await run_program("set-up program", program, workspace.path, environment, wait, trusted)
+            with self._work.under_way("setting up", workspace.name, "second"):
+                await run_program("set-up program", program, workspace.path, environment, wait, trusted)
         except ProgramError as error:
             await self.keep(workspace, "its set-up failed")
             raise SetUpError(

@@ -1,6 +1,7 @@
 """The program that prepares a workspace: what it knows, how its failure is told, and that nothing of it runs on."""
 
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import anyio
 import pytest
 
 from supervisor.runtime.service import run_daemon
-from tests.stages.daemon import Base, ended, served, until
+from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until
 from tests.stages.live import IDENTITY, git_environment
 from tests.support import alive
 
@@ -114,3 +115,20 @@ async def test_whoever_hangs_up_meanwhile_takes_the_task_back(base: Base) -> Non
     assert not subprocess.run(
         ["git", "-C", str(base.repo), "branch", "--list", made.branch], check=True, capture_output=True
     ).stdout
+
+
+async def test_it_is_long_work_of_which_the_daemon_tells_while_it_lasts(base: Base) -> None:
+    program(base, f"until [ -e {base.root}/go-on ]; do sleep 0.1; done")
+    base.cli("begin()\ndone()\nhear()")
+    async with served(base) as (daemon, client), anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(daemon.submit, base.submission(), by="ann"))
+        rows: list[dict[str, Any]] = []
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while not rows:
+                rows = (await client.get("/v1/work")).json()
+        assert [(row["what"], row["subject"], row["total"]) for row in rows] == [("setting up", "a1", None)]
+        assert rows[0]["sentence"].startswith("setting up a1, for ")
+        (base.root / "go-on").touch()
+        await until(lambda: bool(daemon.board.summaries()))
+        await ended(daemon)
+        assert (await client.get("/v1/work")).json() == []
