@@ -10,8 +10,7 @@ from supervisor.config.sections.sandbox import SandboxSection
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
-from supervisor.runtime.service import run_daemon
-from tests.stages.daemon import Base, ended, reached
+from tests.stages.daemon import Base, ended, reached, served
 from tests.stages.live import make_repository
 
 
@@ -86,7 +85,7 @@ async def test_on_a_machine_that_is_thrown_away_files_are_scratch_but_the_worksp
 ) -> None:
     base.config = {"sandbox": {"profile": "container"}}
     base.cli("begin()\nwhile True:\n    hear()")
-    async with run_daemon(base.setup()) as daemon:
+    async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
         beside = base.root / "beside"

@@ -4,7 +4,7 @@ from typing import Any
 
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.service import run_daemon
-from tests.stages.daemon import Base, ended, reached, until
+from tests.stages.daemon import Base, ended, reached, served, until
 
 PLANTS = """
 from pathlib import Path
@@ -23,7 +23,7 @@ def planted(base: Base) -> list[dict[str, Any]]:
 
 async def test_what_a_program_left_for_people_to_run_is_an_incident_when_the_turn_ends(base: Base) -> None:
     base.cli(f"begin()\n{PLANTS}\ndone()\nwhile True:\n    hear()")
-    async with run_daemon(base.setup()) as daemon:
+    async with served(base) as (daemon, _):
         await daemon.submit(base.submission(keep_open=True), by="test")
         await reached(daemon, AgentState.IDLE)
         await until(lambda: bool(planted(base)))
