@@ -88,6 +88,15 @@ class RecoveryAnswer(Protocol):
 GO_ON = f"{OPENING}The service can be reached again. Go on with the task from where it stands."
 
 
+def go_on(prompt: str) -> str:
+    """Return what an agent is told that goes on in its session after a wait.
+
+    The task is said again, as after a crash: the CLI 2.1.329 was seen to write the record of a session without its first
+    message, on a busy machine, so that the session that it resumed knew nothing of the task.
+    """
+    return f"{GO_ON}\n\nThe task:\n{prompt}"
+
+
 def after_end(
     ended: AgentEnd,
     *,
@@ -124,7 +133,7 @@ def after_end(
 
 def _go_on(ended: AgentEnd, why: str, cause: EndCause, wait: float) -> RecoveryPlan:
     if ended.began:
-        return RecoveryPlan(Follow.RESUME, why, cause, wait, GO_ON)
+        return RecoveryPlan(Follow.RESUME, why, cause, wait, go_on(ended.prompt))
     return RecoveryPlan(Follow.FRESH, why, cause, wait, ended.prompt)
 
 

@@ -371,6 +371,10 @@ class Board:
         known = self.known(agent)
         return known.project if known is not None else ""
 
+    def had_session(self, session: str) -> list[str]:
+        """The agents that were in a session of the CLI, the last one first."""
+        return [one.agent for one in reversed(self.summaries()) if session and one.session_id == session]
+
     def known(self, agent: str) -> Summary | None:
         """The summary of that name; None if there is none."""
         live = self._live.get(agent)

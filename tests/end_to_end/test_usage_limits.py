@@ -21,7 +21,7 @@ from supervisor.runtime.services.budgets import account_facts
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import ended, served, until
 from tests.stages.house import bash
-from tests.support import names_in, on_any_machine
+from tests.support import on_any_machine
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.slow]
 
@@ -126,7 +126,7 @@ async def test_another_account_is_taken_live_and_pays_for_those_that_waited_and_
     for number, key in enumerate(keys):
         key.write_text(f"sk-ant-account-{number}")
         key.chmod(0o600)
-    waits = bash(f"until [ -e {go} ]; do sleep 0.05; done")
+    waits = bash(f"touch begun; until [ -e {go} ]; do sleep 0.05; done")
     runs = ModelScript((waits, ScriptStep((Say("done"),))), when="Do it at length.")
     file = tmp_path / "chaperon.yaml"
 
@@ -142,7 +142,7 @@ async def test_another_account_is_taken_live_and_pays_for_those_that_waited_and_
         served(stage.base, config=config, source=source) as (daemon, client),
     ):
         await daemon.submit(stage.base.submission(prompt="Do it at length.", name="long"), "ann")
-        await until(lambda: "sleep" in names_in(stage.repo))
+        await until((stage.repo / "begun").exists)
         for name, priority in PRIORITIES.items():
             add(daemon, stage, name, priority)
         await all_limited(daemon, stage)

@@ -155,8 +155,9 @@ async def house(
     """
     if not (base / "workspace").exists():
         make_workspace(base)
-    agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}}
-    config = Config.model_validate({**on_any_machine(policy), "agent": agent})
+    wanted = on_any_machine(policy)
+    agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}, **wanted.get("agent", {})}
+    config = Config.model_validate({**wanted, "agent": agent})
     async with ScriptedModel([*scripts, ModelScript(steps)]) as model:
         environ = scratch.environment(base / "home", model.url, os.environ["PATH"])
         places = StatePaths(state=base / "state", runtime=base / "run")

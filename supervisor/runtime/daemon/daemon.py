@@ -160,6 +160,7 @@ class Daemon:
             answers_due=self._answers_due,
             reattached=lambda agent: self.runners.reattached(agent),
             account=lambda: self.account,
+            had_session=board.had_session,
             before_relaunch=self._before_relaunch,
             in_turn=self.usage_turns.over,
         )

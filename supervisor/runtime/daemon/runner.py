@@ -88,8 +88,10 @@ class Launcher(Protocol):
         """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
         ...
 
-    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimClient:
-        """Start shim and CLI.
+    async def launch(
+        self, agent: str, command: Launch, brings: Brings | None = None, had: Sequence[str] = ()
+    ) -> shim_client.ShimClient:
+        """Start shim and CLI; what agents `had` of the session in which it goes on is handed to it.
 
         Raises:
             LaunchError: They could not be started; nothing of them runs.
@@ -141,6 +143,8 @@ class Tools:
     """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
     account: Callable[[], str] = str
     """Names the account that pays for the calls of agents that are launched."""
+    had_session: Callable[[str], Sequence[str]] = lambda _: ()
+    """Names the agents that were in a session of the CLI, the last one first."""
     before_relaunch: Callable[[str], Awaitable[None]] | None = None
     """Runs what comes before each further launch of an agent; raises ChaperonError if the agent may not be launched."""
     in_turn: Callable[[str, Callable[[], object]], object] = lambda _, go_on: go_on()
@@ -350,7 +354,8 @@ class Runner:
             self._tools.happened(found)
         with anyio.CancelScope(shield=True):  # a daemon that ends meanwhile must leave a whole agent or none
             try:
-                shim = await self._tools.launcher.launch(self.agent, command, brings)
+                had = self._tools.had_session(command.resume_session or command.task.resume_session or "")
+                shim = await self._tools.launcher.launch(self.agent, command, brings, had)
             except shim_client.LaunchError as error:
                 self._tools.happened(events.LaunchFailed(**self._stamp(), error=str(error)))
                 return

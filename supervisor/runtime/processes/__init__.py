@@ -7,6 +7,7 @@ contained       a program that is run for an agent to its own end
 earlier_life    agents of an earlier life of the state directory
 error_output    the CLI's error output on its way into the journal
 find_cli        the search for the Claude CLI, and its version
+handed_sessions a session on its way to the agent that goes on in it
 hand_stop       stops of agents without their daemon, from the records of their shims alone
 identity        the identity of an agent's processes
 launcher        starting an agent

@@ -1,6 +1,6 @@
 """Starting an agent: which program, with which arguments and environment, held how."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from supervisor.protocol.events import EventStamp, SettingsFound
 from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.credential import shielded
+from supervisor.runtime.log import log
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.bounds.cgroups import (
     Ceiling,
@@ -25,6 +26,7 @@ from supervisor.runtime.processes.bounds.cgroups import (
     remove,
 )
 from supervisor.runtime.processes.find_cli import find_cli
+from supervisor.runtime.processes.handed_sessions import hand_over
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
 from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxedLaunch, Sandboxes
 
@@ -139,8 +141,16 @@ class ProcessLauncher:
         wanted = ConfiguredValue(about.settings_hooks, about.settings_servers, about.settings_environment)
         return Brings(repository, trusted, guard(repository.found, own, wanted, trusted=trusted))
 
-    async def launch(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimClient:
+    async def launch(
+        self, agent: str, command: Launch, brings: Brings | None = None, had: Sequence[str] = ()
+    ) -> shim_client.ShimClient:
         """Start shim and CLI; for what the settings bring as it was looked at before, or as it is.
+
+        Args:
+            agent: Its name.
+            command: How it is started.
+            brings: What the settings of the repository bring; None: it is looked at now.
+            had: Agents that were in the session in which it goes on, the last one first.
 
         Raises:
             LaunchError: They could not be started; nothing of them runs.
@@ -148,7 +158,7 @@ class ProcessLauncher:
         try:
             if self._gateway is not None:
                 await self._gateway.open(agent, command.task.limits.max_token_usage)
-            spec = await anyio.to_thread.run_sync(self._spec, agent, command, brings)
+            spec = await anyio.to_thread.run_sync(self._spec, agent, command, brings, had)
         except shim_client.LaunchError:
             raise
         except ChaperonError as error:
@@ -222,12 +232,15 @@ class ProcessLauncher:
         if isinstance(self._containment, Containment):
             self._containment.leave()
 
-    def _spec(self, agent: str, command: Launch, brings: Brings | None = None) -> shim_client.ShimSpec:
+    def _spec(
+        self, agent: str, command: Launch, brings: Brings | None = None, had: Sequence[str] = ()
+    ) -> shim_client.ShimSpec:
         """Say what to start. Blocks: it looks for the CLI and makes the control group."""
         cli = find_cli(self._settings.command, self._environ)
         directory = self.directory(agent, command.number)
         gate = (brings or self.brings(agent, command.workspace)).guard.arguments
         held = self._sandboxed(agent, cli.path, Path(command.workspace))
+        self._find_session(agent, command, had)
         return shim_client.ShimSpec(
             agent=agent,
             directory=directory,
@@ -258,10 +271,26 @@ class ProcessLauncher:
         return self._sandboxes.wrap(LaunchSite(cli, workspace, checkout, own, environment, gateway))
 
     def _environment(self, agent: str) -> dict[str, str]:
-        needs_own = self._sandboxes is not None and self._sandboxes.own_config_dir
-        own = str(self._own_config_dir(agent)) if self._settings.own_config_dir or needs_own else None
+        own = str(self._own_config_dir(agent)) if self._has_own_config_dir else None
         made = agent_environment(self._environ, self._settings.environment, own)
         return made if self._gateway is None else shielded(made, str(self._gateway.socket_of(agent)))
+
+    def _find_session(self, agent: str, command: Launch, had: Sequence[str]) -> None:
+        """Have the CLI find the session in which it goes on, if agents have configuration folders of their own."""
+        session = command.resume_session or command.task.resume_session
+        if command.number > 1 or not session or not self._has_own_config_dir:
+            return  # it is in the folder that the CLI has
+        for other in had:
+            try:
+                if other != agent and hand_over(session, self._own_config_dir(other), self._own_config_dir(agent)):
+                    return
+            except OSError as error:
+                log.warning("the session %s of %s could not be handed to %s: %s", session, other, agent, error)
+
+    @property
+    def _has_own_config_dir(self) -> bool:
+        needs_own = self._sandboxes is not None and self._sandboxes.own_config_dir
+        return self._settings.own_config_dir or needs_own
 
     def _own_config_dir(self, agent: str) -> Path:
         return self.directory(agent) / "claude"

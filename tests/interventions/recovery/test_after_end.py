@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interventions.recovery.after_end import GO_ON, AgentEnd, Follow, RecoveryPlan, after_end
+from interventions.recovery.after_end import AgentEnd, Follow, RecoveryPlan, after_end, go_on
 from interventions.recovery.crash_context import LastAttempt
 
 
@@ -23,7 +23,8 @@ def plan(**more: Any) -> RecoveryPlan:
 def test_a_usage_limit_is_waited_out_and_the_session_resumed() -> None:
     found = plan(said="Claude AI usage limit reached")
     assert found.follow is Follow.RESUME
-    assert found.prompt == GO_ON
+    assert found.prompt == go_on("Mend the parser")
+    assert "Mend the parser" in found.prompt, "the record of the session may lack its beginning"
     assert found.wait_seconds >= 60
 
 

@@ -151,13 +151,17 @@ async def phase(stage: House, agent: str, *phases: MergePhase) -> Merge:
 
 
 @pytest.mark.real_cli
-async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then_merged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own_config_dir", [False, True])
+async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then_merged(
+    tmp_path: Path, own_config_dir: bool
+) -> None:
     resolve = (
         "git -c user.name=A -c user.email=a@x merge -q main || true; printf 'both\\n' > work.txt; git add -A; "
         "git -c user.name=A -c user.email=a@x commit -qm 'Merge main'"
     )
     model = commits("agent"), say("done"), bash(resolve), say("resolved")
-    async with house(tmp_path, *model, policy=policy(merge="auto"), completion=complete_work) as stage:
+    about = {"agent": {"own_config_dir": own_config_dir}}
+    async with house(tmp_path, *model, policy={**policy(merge="auto"), **about}, completion=complete_work) as stage:
         repo = stage.workspace
         first = await stage.submit(workspace="new", labels=("night",))
         (repo / "work.txt").write_text("person\n")
@@ -168,10 +172,11 @@ async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then
         await stage.until(events.WorkspaceClosed, agent="a2")
         second = stage.daemon.board.summary("a2")
         phases = [(one.merge.id, one.merge.phase) for one in stage.events(MergeChanged)]
-        told = stage.told()
+        told, last = stage.told(), str(stage.model.requests[-1].body)
     assert merged.phase is MergePhase.MERGED, merged.why
     assert git(repo, "show", "main:work.txt") == "both"
     assert "<<<<<<< main" in told
+    assert "Do the task." in last, "the conversation goes on"
     assert (second.workspace, second.branch, second.session_id) == (first.workspace, first.branch, first.session_id)
     assert second.task.labels == ("night",)
     assert ("a1", MergePhase.RESOLVING) in phases
