@@ -74,7 +74,7 @@ def _handed_over(name: bytes, folder: bytes, projects: int, target: Path) -> boo
             place = target
             for part in ("", "projects", os.fsdecode(folder)):
                 place /= part
-                place.mkdir(mode=0o700, exist_ok=True)
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
             _copy(fd, state.st_size, place / os.fsdecode(name))
             return True
         finally:

@@ -16,7 +16,6 @@ def record(tmp_path: Path) -> Path:
     folder = tmp_path / "a1" / "projects" / "-work"
     folder.mkdir(parents=True)
     (tmp_path / "a1" / "projects" / "-other").mkdir()
-    (tmp_path / "a2").mkdir()
     made = folder / f"{SESSION}.jsonl"
     made.write_bytes(b'{"type":"user"}\n' * 100_000)
     return made
