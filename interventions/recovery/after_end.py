@@ -91,7 +91,7 @@ GO_ON = f"{OPENING}The service can be reached again. Go on with the task from wh
 def go_on(prompt: str) -> str:
     """Return what an agent is told that goes on in its session after a wait.
 
-    The task is said again, as after a crash: on a busy machine the CLI 2.1.329 was seen to write the record of a session
+    The task is said again, as after a crash: on a busy machine the CLI 2.1.329 was seen to write a session's record
     without its first message, so that the session that it resumed knew nothing of the task.
     """
     return f"{GO_ON}\n\nThe task:\n{prompt}"
