@@ -140,7 +140,7 @@ async def test_at_its_usage_limit_the_next_one_pays_at_once_and_a_daemon_that_co
         (taken,) = base.events(events.CredentialTaken)
         assert (taken.account, taken.before) == (two, one)
         assert "usage limit" in taken.why
-        assert [each["type"] for each in base.incidents()].count("credential_passed_over") == 1
+        await until(lambda: any(each["type"] == "credential_passed_over" for each in base.incidents()))
         rows = {row["account"]: row for row in (await client.get("/v1/budgets")).json()["accounts"]}
         assert list(rows) == [two, one, unusable]
         assert "usage limit" in rows[one]["passed_over"]
