@@ -33,6 +33,9 @@ NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, NLMSG_ERROR = 4, 20, 1, 2
 HEADER_BYTES = 16
 """Length of a netlink message's header."""
 
+PORTS_OFFSET = 4
+"""Where the two ports stand in `struct inet_diag_msg`, which begins with four bytes."""
+
 UID_OFFSET = 64
 """Offset of the user in `struct inet_diag_msg`: behind four bytes, the 48 of the two ends, and three numbers. The
 inode is next."""
@@ -91,9 +94,12 @@ def _asked(client: SocketAddress, server: SocketAddress) -> HeldSocket | None:
             if -number == errno.ENOENT:
                 return None
             raise OSError(-number, os.strerror(-number))
+        ports = struct.unpack_from("!HH", answer, HEADER_BYTES + PORTS_OFFSET)
         uid, inode = struct.unpack_from("=II", answer, HEADER_BYTES + UID_OFFSET)
     except struct.error as error:
         raise OSError(errno.EBADMSG, f"the kernel's answer has {len(answer)} bytes") from error
+    if ports != (source_port, target_port):  # without such a connection it names who listens on the client's port
+        return None
     return HeldSocket(inode, uid)
 
 

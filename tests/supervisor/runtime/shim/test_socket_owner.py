@@ -25,6 +25,12 @@ def test_a_socket_is_found_by_its_two_ends(find: Find) -> None:
         assert find(("127.0.0.1", 1), address) is None
 
 
+@BOTH
+def test_who_listens_on_the_port_of_a_client_that_is_gone_is_not_taken_for_it(find: Find) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as listens:
+        assert find(listens.getsockname(), server.getsockname()) is None
+
+
 def test_without_the_kernels_answer_the_table_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket_owner, "NETLINK_SOCK_DIAG", 31)  # a protocol that no kernel has
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
