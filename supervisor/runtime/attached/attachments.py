@@ -6,6 +6,7 @@ hooks are taken out of it.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,10 @@ PRIVATE = 0o600
 """Permissions of a file that this user alone can read: a settings file that is new, or holds a token."""
 
 
+_TOKEN = re.compile(r'(?<="Bearer )[^"$]+(?=")')
+"""A token in hooks by HTTP; a variable's name begins with a dollar sign."""
+
+
 class AttachError(ChaperonError):
     """A settings file cannot be changed; it is as it was."""
 
@@ -49,13 +54,13 @@ class SettingsChange:
 
     @property
     def difference(self) -> str:
-        """The change as people read it."""
+        """The change as people read it, and others over their shoulder: without the tokens of hooks."""
         old, new = (
             [] if text is None else text.decode(errors="replace").splitlines(keepends=True)
             for text in (self.before, self.after)
         )
         lines = unified_diff(old, new, str(self.path), str(self.path))
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        return _TOKEN.sub("***", "".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
 
 
 def place_of(scope: Scope, directory: Path, environ: Mapping[str, str]) -> Path:

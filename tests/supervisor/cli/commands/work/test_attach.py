@@ -113,6 +113,14 @@ def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
     assert found.token("c-") not in path.read_text()
 
 
+def test_a_change_is_shown_without_the_token_that_it_writes(settings: Path) -> None:
+    shown = CliRunner().invoke(attach, ["--by", "http"]).output
+    token = gate(settings)["headers"]["authorization"].removeprefix("Bearer ")
+    assert token.startswith("f-")
+    assert '"authorization": "Bearer ***"' in shown
+    assert token not in shown
+
+
 def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
     done = CliRunner().invoke(attach, ["--project", "--by", "http"])
     assert done.exit_code == 2
