@@ -189,7 +189,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 keep_policy(setup.places.policies, config)
                 return made
 
-            in_force = Reloading(policy, source, make_kept, daemon.happened, take, daemon.fault, setup.clock, programs)
+            tells = daemon.happened, take, daemon.fault
+            unused = daemon.has_unused_configuration
+            in_force = Reloading(policy, source, make_kept, *tells, setup.clock, programs, unused)
             in_force.told(distrusted)
             serving.start_soon(
                 serve,

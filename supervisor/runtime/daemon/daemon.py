@@ -129,6 +129,8 @@ class Daemon:
         self.watchers: list[Callable[[events.AnyEvent], None]] = []
         """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
+        self.unused_configuration = ""
+        """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
         self.ending = False
         """Whether no new task is taken any more."""
         self.answering = anyio.Event()
@@ -191,6 +193,10 @@ class Daemon:
         self._refusals = RefusedPeers(self.fault, self._count_refusal, clock.mono)
 
     # ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def has_unused_configuration(self, why: str) -> None:
+        """Keep why what the files of the configuration say is not in force, for people who look; empty: it is."""
+        self.unused_configuration = why
 
     def happened(self, event: events.AnyEvent) -> int:
         """Journal an event, decide, and have the commands performed; returns the event's sequence number.

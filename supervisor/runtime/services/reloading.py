@@ -1,9 +1,8 @@
 """The configuration taken live: files, texts and plugins are watched, and a change is tried out whole before it counts.
 
 A file that cannot be used changes nothing and is an incident with its place. So is a change of programs or code, until
-a person confirms it. Keys that a daemon takes at its start
-alone are named in an incident too. Everything else is journalled with the digest of the new policy, and counts from
-the next review on.
+a person confirms it. Keys that a daemon takes at its start alone are named in an incident too. Everything else is
+journalled with the digest of the new policy, and counts from the next review on.
 """
 
 import os
@@ -86,6 +85,7 @@ class Reloading:
         fault: Notes an incident.
         clock: Tells the time that events carry.
         programs: What a person trusts to be run.
+        unused: Told why what the files say is not in force, as a clause; empty once it is.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Reloading:
         fault: NoteFault,
         clock: Clock,
         programs: TrustedPrograms,
+        unused: Callable[[str], None],
     ) -> None:
         self.policy = policy
         self.renewed: Callable[[Config, ReviewContext], None] = lambda _config, _context: None
@@ -108,7 +109,7 @@ class Reloading:
         self.programs = programs
         """The programs that a person trusts."""
         self._named = self._beside(policy.config)
-        self._refused = ""
+        self._refused, self._unused = "", unused
         self._one_at_a_time = anyio.Lock()
         self._waiting: tuple[str, ...] = ()
 
@@ -203,6 +204,7 @@ class Reloading:
             self._refuse(error)
             return
         self._refused = ""
+        self._unused("")
         if policy is not None:
             self._take(found, policy)
         if found.at_the_start and found.at_the_start != self._waiting:
@@ -234,6 +236,7 @@ class Reloading:
         if error.what == self._refused:
             return
         self._refused = error.what
+        self._unused(f"{error.what}. To look, and to confirm them: {TRUST_COMMAND}")
         self.renewed(error.running, self.policy.nobody)
         what = (
             f"The configuration was not taken: {error.what}. Nothing was changed; the policy {self.policy.digest} "
@@ -243,7 +246,9 @@ class Reloading:
 
     def told(self, changed: tuple[TrustedProgram, ...]) -> None:
         """Take note that the start has told of these."""
-        self._refused = distrusted_words(changed) if changed else self._refused
+        if changed:
+            self._refused = distrusted_words(changed)
+            self._unused(f"{self._refused}. To look, and to confirm them: {TRUST_COMMAND}")
 
     def _refuse(self, error: Exception) -> None:
         """Tell of a configuration that cannot be used, once."""
@@ -256,6 +261,7 @@ class Reloading:
         if says == self._refused:
             return
         self._refused = says
+        self._unused(f"{says}. {way_out}")
         what = (
             f"The configuration changed and cannot be used: {says}. "
             f"Nothing was changed; the policy {self.policy.digest} holds on."

@@ -65,6 +65,10 @@ class House:
         await until(lambda: any(one["type"] == kind for one in self.base.incidents()))
         return next(one for one in self.base.incidents() if one["type"] == kind)
 
+    async def unused(self) -> str:
+        """Why what the file says is not in force, as people are told."""
+        return str((await self.client.get("/v1/health")).json()["unused_configuration"])
+
     async def confirm(self) -> None:
         """Confirm the programs that the configuration names now, as a person does."""
         shown = (await self.client.get("/v1/trust/programs")).json()
@@ -138,8 +142,10 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_an_incident_wit
         assert "did you mean 'risk_threshold'?" in incident["summary"]
         assert (await here.asks("make deploy")).review.rule == "own.no-deploy"
         assert not here.base.events(events.PolicyChanged)
+        assert "unknown key 'risk_treshold'" in await here.unused()
         here.write(rules=[])
         await here.policy()
+        assert await here.unused() == ""
         assert (await here.asks("make deploy")).review.decision is Decision.ALLOW
 
 
@@ -244,6 +250,7 @@ async def test_code_that_somebody_writes_into_the_configuration_is_not_run_and_n
         stale = await here.client.post("/v1/trust/programs", json={"digest": "0" * 32})
         assert stale.status_code == 422
         assert not mark.exists()
+        assert "To look, and to confirm them: chaperon trust --programs" in await here.unused()
         here.write(rules=[])
         assert (await here.policy()).changed == ("rules",)
 

@@ -30,6 +30,8 @@ class HealthResponse(BaseModel):
     adopted: dict[str, int]
     taken_over: str
     """Account of the work taken over from the daemon before, with what is missing; empty for none, or after 1 h."""
+    unused_configuration: str
+    """Why what the files of the configuration say is not in force, and what to do; empty: it is."""
     orders: OrdersInForce
     """Orders of people that stand: whether new tasks are taken, and which agents are held."""
 
@@ -45,6 +47,11 @@ class HealthParts(JournalParts, TimeParts, Protocol):
     @property
     def runners(self) -> Runners:
         """The runners of agents, and how those of an earlier daemon were taken over."""
+        ...
+
+    @property
+    def unused_configuration(self) -> str:
+        """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
         ...
 
     @property
@@ -68,6 +75,7 @@ def health_routes(api: FastAPI, daemon: HealthParts) -> None:
             ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),
             adopted=daemon.runners.adopted.counts(),
             taken_over=_taken_over(daemon),
+            unused_configuration=daemon.unused_configuration,
             orders=in_force_now(daemon),
         )
 

@@ -49,6 +49,14 @@ async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matte
         assert len((await chaperon("ps")).output.splitlines()) == 2 + len(told)
 
 
+async def test_the_list_says_that_what_the_files_say_is_not_in_force_and_what_to_do(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        assert "not in force" not in (await chaperon("ps")).output
+        daemon.has_unused_configuration("verify.command is x and was none. To look: chaperon trust --programs")
+        told = " ".join((await chaperon("ps")).output.split())
+        assert "What the configuration's files say is not in force: verify.command is x and was none. To look" in told
+
+
 async def test_an_agent_is_steered_by_name(base: Base) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, _):
