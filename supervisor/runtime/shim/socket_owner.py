@@ -34,7 +34,7 @@ HEADER_BYTES = 16
 """Length of a netlink message's header."""
 
 PORTS_OFFSET = 4
-"""Where the two ports stand in `struct inet_diag_msg`, which begins with four bytes."""
+"""Place of the two ports in `struct inet_diag_msg`, behind four bytes."""
 
 UID_OFFSET = 64
 """Offset of the user in `struct inet_diag_msg`: behind four bytes, the 48 of the two ends, and three numbers. The
