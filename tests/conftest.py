@@ -16,15 +16,27 @@ for _name in [each for each in os.environ if each.startswith("GIT_")]:
     del os.environ[_name]
 
 
+@pytest.fixture(scope="session")
+def _home_that_stays_empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """HOME of the tests that work with no files: nine of ten, for which making a folder each was most of the set-up."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture(autouse=True)
-def _home_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home_of_the_test(
+    request: pytest.FixtureRequest, _home_that_stays_empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """No test reads or writes the HOME of whoever runs it."""
-    home = tmp_path / "home"
-    home.mkdir()
+    home = _home_that_stays_empty
+    if "tmp_path" in request.fixturenames:
+        home = request.getfixturevalue("tmp_path") / "home"
+        home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"):
         monkeypatch.delenv(name, raising=False)
-    return
+    yield
+    left = [] if home is not _home_that_stays_empty else os.listdir(home)
+    assert not left, f"the test left {left} in HOME; have it ask for tmp_path, which gives it a HOME of its own"
 
 
 _READABLE = "Exception in callback Future.set_result(None)"

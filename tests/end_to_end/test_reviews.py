@@ -15,6 +15,7 @@ from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ScriptStep, ToolUse
+from tests.stages.daemon import client_on
 from tests.stages.house import House, bash, house, make_workspace, say
 
 pytestmark = pytest.mark.real_cli
@@ -133,10 +134,7 @@ async def check_the_same(made: House, command: str, gate: Review | None) -> None
     lines = orjson.dumps({"command": command, **about}) + b"\n"
     (line,) = (await made.chaperon("review", "--jsonl", given=lines)).splitlines()
     typed = plain(orjson.loads(line))
-    import httpx
-
-    transport = httpx.AsyncHTTPTransport(uds=str(made.base / "run/chaperon.sock"))
-    async with httpx.AsyncClient(transport=transport, base_url="http://chaperon") as client:
+    async with client_on(made.base / "run/chaperon.sock") as client:
         asked = await client.post("/v1/review", json={"tool": "Bash", "input": {"command": command}, **about})
     assert plain(asked.json()) == typed
     if gate is not None:

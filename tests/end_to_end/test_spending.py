@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
-from tests.stages.daemon import metrics_of
+from tests.stages.daemon import client_on, metrics_of
 from tests.stages.house import House, house
 from tests.supervisor.runtime.metrics.test_metrics import samples
 
@@ -59,8 +58,7 @@ async def test_tokens_and_cost_are_the_clis_own_with_subagents_and_the_same_ever
         await made.submit()
         assert (await made.ended()).after is AgentState.DONE
         summary, found = made.daemon.board.summary("a1"), await costs(made)
-        transport = httpx.AsyncHTTPTransport(uds=str(made.setup.places.socket))
-        async with httpx.AsyncClient(transport=transport, base_url="http://chaperon") as local:
+        async with client_on(made.setup.places.socket) as local:
             told = (await local.get("/v1/costs")).json()
     assert (summary.output_tokens, summary.cached_tokens, summary.input_tokens) == (24_000, 180_000, 7_200)
     assert summary.cost_usd == pytest.approx(6 * COST)

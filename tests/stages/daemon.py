@@ -166,17 +166,21 @@ async def reached(daemon: Daemon, state: AgentState, agent: str = "a1") -> None:
     await until(lambda: daemon.board.summary(agent).state is state)
 
 
+def client_on(socket: Path, timeout: float | None = 20) -> httpx.AsyncClient:
+    """A client on a socket, without the certificates of the world, whose reading takes a tenth of a second each time."""
+    transport = httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=timeout)
+
+
 @asynccontextmanager
 async def served(base: Base, **changes: Any) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
     """A daemon, and a client on its socket; agents that live at the end of the block are put down."""
-    async with run_daemon(base.setup(**changes)) as daemon:
-        transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
-        async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=20) as client:
-            try:
-                yield daemon, client
-            finally:
-                for session in list(daemon.board.live()):
-                    await daemon.put_down(session.summary.agent, "the test is over")
+    async with run_daemon(base.setup(**changes)) as daemon, client_on(base.places.socket) as client:
+        try:
+            yield daemon, client
+        finally:
+            for session in list(daemon.board.live()):
+                await daemon.put_down(session.summary.agent, "the test is over")
 
 
 async def lines(client: httpx.AsyncClient, path: str, **query: Any) -> list[Mapping[str, Any]]:

@@ -72,7 +72,7 @@ class GatewayStage:
         return found[0] if found else None
 
     def http(self, agent: str = "a1") -> httpx.AsyncClient:
-        transport = httpx.AsyncHTTPTransport(uds=str(self.client.socket_of(agent)))
+        transport = httpx.AsyncHTTPTransport(uds=str(self.client.socket_of(agent)), verify=False)
         return httpx.AsyncClient(transport=transport, base_url="http://model.invalid", timeout=20)
 
     async def raw(self, data: bytes, agent: str = "a1") -> bytes:

@@ -44,7 +44,9 @@ class PanelProcess:
     @asynccontextmanager
     async def visitor(self, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
         """A browser of plain HTTP that has not signed in."""
-        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS) as client:
+        async with httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS, verify=False
+        ) as client:
             yield client
 
     @asynccontextmanager

@@ -16,7 +16,7 @@ from supervisor.runtime.api.routes.service.trust import trust_routes
 from supervisor.runtime.api.routes.work.discoveries import discovery_routes
 from supervisor.runtime.api.routes.work.merges import merge_routes
 from supervisor.runtime.api.serving.bodies import BoundedBodies
-from supervisor.runtime.api.serving.json_edge import ErrorResponse, speak_json
+from supervisor.runtime.api.serving.json_edge import ERROR, DescribedApi, speak_json
 from supervisor.runtime.api.serving.turnstile import QuestionsInTurn, Turnstile
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
@@ -30,12 +30,12 @@ def make_api(daemon: Daemon, reader: ReadingService, turnstile: Turnstile) -> Fa
         reader: Has answered elsewhere what is long.
         turnstile: Where requests wait that only ask.
     """
-    api = FastAPI(
+    api = DescribedApi(
         title="chaperon",
         version=__version__,
         description="The socket of the daemon that watches over Claude agents.",
         redirect_slashes=False,
-        responses={code: {"model": ErrorResponse} for code in (400, 404, 409, 413, 422, 424, 500, 503)},
+        responses=dict.fromkeys((400, 404, 409, 413, 422, 424, 500, 503), ERROR),
     )
     api.add_middleware(BoundedBodies)
     api.add_middleware(QuestionsInTurn, turnstile=turnstile)

@@ -31,7 +31,7 @@ def body(*told: str, stream: bool = True, prompt: str = "do it", **more: Any) ->
 
 
 async def post(model: ScriptedModel, asked: Mapping[str, Any], key: str = "k") -> httpx.Response:
-    async with httpx.AsyncClient(base_url=model.url, timeout=30, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=model.url, timeout=30, trust_env=False, verify=False) as client:
         return await client.post("/v1/messages?beta=true", json=asked, headers={"x-api-key": key})
 
 
@@ -129,7 +129,7 @@ async def test_a_stream_can_go_bad_and_end(failure: Failure, sign: str) -> None:
 async def test_an_endless_stream_pings_until_it_is_left_and_leaving_the_model_ends_it() -> None:
     pings = 0
     with anyio.fail_after(30):
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=30, verify=False) as client:
             model = ScriptedModel(ModelScript((ScriptStep((), (EndlessStream(ping_seconds=0.001),)),)))
             async with model, client.stream("POST", f"{model.url}/v1/messages", json=body()) as response:
                 async for line in response.aiter_lines():
@@ -184,7 +184,7 @@ async def test_inputs_of_megabytes_arrive_whole_and_in_pieces() -> None:
 async def test_tokens_are_counted_and_anything_else_is_answered() -> None:
     async with (
         ScriptedModel(ModelScript(())) as model,
-        httpx.AsyncClient(base_url=model.url, trust_env=False) as client,
+        httpx.AsyncClient(base_url=model.url, trust_env=False, verify=False) as client,
     ):
         counted = await client.post("/v1/messages/count_tokens", json=body())
         other = await client.get("/api/hello")

@@ -17,7 +17,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.reading.reader import ReadingService
-from tests.stages.daemon import Base, ended, lines, reached, served, until
+from tests.stages.daemon import Base, client_on, ended, lines, reached, served, until
 
 WAITS = """
 begin()
@@ -155,8 +155,7 @@ async def test_a_follower_sees_what_comes_and_ends_with_the_daemon(base: Base) -
     got: list[str] = []
     async with anyio.create_task_group() as tasks:
         async with served(base) as (daemon, client):
-            transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
-            tasks.start_soon(follow, transport, got)
+            tasks.start_soon(follow, base, got)
             await until(lambda: "daemon_started" in got)
             await client.post("/v1/agents", json=wanted(base))
             await ended(daemon)
@@ -166,9 +165,9 @@ async def test_a_follower_sees_what_comes_and_ends_with_the_daemon(base: Base) -
     assert got[-2] == "daemon_stopped"
 
 
-async def follow(transport: httpx.AsyncHTTPTransport, got: list[str]) -> None:
+async def follow(base: Base, got: list[str]) -> None:
     async with (
-        httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=None) as client,
+        client_on(base.places.socket, timeout=None) as client,
         client.stream("GET", "/v1/events", params={"follow": True}) as response,
     ):
         async for line in response.aiter_lines():

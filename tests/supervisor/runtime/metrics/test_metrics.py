@@ -19,7 +19,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.metrics.exposition import text
 from supervisor.runtime.metrics.metric_table import BY_SERIES, METRICS
 from supervisor.runtime.metrics.metrics import Metrics
-from tests.stages.daemon import Base, metrics_of, served
+from tests.stages.daemon import Base, client_on, metrics_of, served
 from tests.stages.house import bash, house, say
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
@@ -155,13 +155,12 @@ async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_co
         synced = samples(await metrics_of(made.daemon))["chaperon_journal_sync_seconds_count"]
         assert 1 <= synced <= made.daemon.journal.last, "each sync is counted once"
         assert {name.partition("{")[0] for name in found} <= set(BY_SERIES)
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as web:
+        async with httpx.AsyncClient(trust_env=False, timeout=30, verify=False) as web:
             served = await web.get(f"http://127.0.0.1:{port}/metrics")
             assert served.headers["content-type"].startswith("text/plain; version=0.0.4")
             assert samples(served.text)['chaperon_reviews_total{decision="block"}'] == 1
             assert (await web.get(f"http://127.0.0.1:{port}/v1/agents")).status_code == 404
-        transport = httpx.AsyncHTTPTransport(uds=str(made.setup.places.socket))
-        async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=30) as local:
+        async with client_on(made.setup.places.socket) as local:
             assert samples((await local.get("/metrics")).text).keys() >= found.keys()
 
 
@@ -175,7 +174,7 @@ async def test_the_port_answers_who_calls_it_by_this_machines_own_name_and_no_pa
         probe.bind((address.strip("[]"), 0))
         port = probe.getsockname()[1]
     base.config["metrics"] = {"listen": f"{address}:{port}"}
-    async with served(base), httpx.AsyncClient(trust_env=False, timeout=30) as web:
+    async with served(base), httpx.AsyncClient(trust_env=False, timeout=30, verify=False) as web:
         url = f"http://{address}:{port}/metrics"
         assert (await web.get(url)).status_code == 200
         for name in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", ""):

@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.stages.daemon import Base, lines, served, until
+from tests.stages.daemon import Base, client_on, lines, served, until
 
 pytestmark = pytest.mark.slow
 
@@ -55,8 +55,7 @@ async def test_one_that_stands_still_holds_up_nothing_else(tmp_path: Path) -> No
         answers = list[int]()
 
         async def ask() -> None:
-            transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
-            async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=60) as own:
+            async with client_on(base.places.socket, timeout=60) as own:
                 answers.append((await own.get("/v1/events")).status_code)
 
         async with anyio.create_task_group() as tasks:

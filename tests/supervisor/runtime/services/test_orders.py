@@ -14,7 +14,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
-from tests.stages.daemon import Base, ended, reached, served, until
+from tests.stages.daemon import Base, client_on, ended, reached, served, until
 
 pytestmark = pytest.mark.slow
 
@@ -179,7 +179,7 @@ async def test_agents_that_start_while_all_are_paused_are_held_at_their_first_ca
     base: Base,
 ) -> None:
     base.cli(CALLS)
-    async with run_daemon(base.setup()) as daemon, client_of(base) as client:
+    async with run_daemon(base.setup()) as daemon, client_on(base.places.socket) as client:
         assert rows(await client.post("/v1/orders/pause", json={"reason": "night"})) == {}
         await daemon.submit(base.submission(name="before"), by="test")
         await reached(daemon, AgentState.PAUSED, "before")
@@ -200,7 +200,7 @@ async def test_agents_that_start_while_all_are_paused_are_held_at_their_first_ca
 
 async def test_an_agent_that_was_resumed_by_name_stays_so_over_a_restart(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
-    async with run_daemon(base.setup()) as daemon, client_of(base) as client:
+    async with run_daemon(base.setup()) as daemon, client_on(base.places.socket) as client:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
         await client.post("/v1/orders/pause")
@@ -264,7 +264,7 @@ async def test_a_task_that_is_being_taken_while_all_are_stopped_is_not_started(b
 async def test_no_task_is_taken_while_the_daemon_is_drained_over_restarts_and_agents_go_on(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
     wanted = {"prompt": "go", "repository": str(base.repo)}
-    async with run_daemon(base.setup()) as daemon, client_of(base) as client:
+    async with run_daemon(base.setup()) as daemon, client_on(base.places.socket) as client:
         await daemon.submit(base.submission(), by="test")
         await reached(daemon, AgentState.RUNNING)
         assert (await client.post("/v1/drain", json={"on": True, "reason": "upgrade"})).json()["on"]
@@ -279,7 +279,7 @@ async def test_no_task_is_taken_while_the_daemon_is_drained_over_restarts_and_ag
 
 async def test_a_pause_and_a_drain_of_a_label_hold_what_comes_with_it_over_restarts(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
-    async with run_daemon(base.setup()) as _, client_of(base) as client:
+    async with run_daemon(base.setup()) as _, client_on(base.places.socket) as client:
         await client.post("/v1/orders/pause", json={"label": "web"})
         drain = (await client.post("/v1/drain", json={"on": True, "label": "db", "repository": str(base.repo)})).json()
         assert (drain["on"], drain["label"], drain["repository"]) == (True, "db", str(base.repo))
@@ -310,13 +310,6 @@ done()
 hear()
 """
 """A CLI that asks for one call, and notes that it was allowed."""
-
-
-@asynccontextmanager
-async def client_of(base: Base) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.AsyncHTTPTransport(uds=str(base.places.socket))
-    async with httpx.AsyncClient(transport=transport, base_url="http://chaperon", timeout=20) as client:
-        yield client
 
 
 def commit(base: Base) -> None:
