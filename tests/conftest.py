@@ -35,7 +35,7 @@ def _home_of_the_test(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"):
         monkeypatch.delenv(name, raising=False)
     yield
-    left = [] if home is not _home_that_stays_empty else os.listdir(home)
+    left = [] if home is not _home_that_stays_empty else [each.name for each in home.iterdir()]
     assert not left, f"the test left {left} in HOME; have it ask for tmp_path, which gives it a HOME of its own"
 
 
