@@ -130,6 +130,12 @@ def _is_phone(found: bytes) -> bool:
 _PLACE = rb"(?:[0-9A-Za-z\x80-\xff](?:[0-9A-Za-z\x80-\xff-]{0,61}[0-9A-Za-z\x80-\xff])?\.){1,8}[A-Za-z]{2,24}"
 """The part of an address that names a host: RFC 5321, 4.1.2, and letters of other scripts as UTF-8."""
 
+
+def _checked(shape: str, check: Callable[[bytes], bool]) -> PersonalKind:
+    """Return the kind of a national number with a check digit: what finds it searches for what may be one, too."""
+    return PersonalKind("national", _START + shape + r"\b", re.compile(_BEFORE + shape.encode() + _AFTER), check)
+
+
 KINDS = (
     PersonalKind(
         "mail", r"[0-9A-Za-z_\x80-\xff](?:@|%40)[0-9A-Za-z\x80-\xff]",
@@ -169,36 +175,12 @@ KINDS = (
         "national", _START + r"[A-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]\b",
         re.compile(_BEFORE + rb"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]" + _AFTER),
     ),
-    PersonalKind(
-        "national", _START + r"[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]) ?[0-9]{2} ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}\b",
-        re.compile(_BEFORE + rb"[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]) ?[0-9]{2} ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}" + _AFTER),
-        _is_french,
-    ),
-    PersonalKind(
-        "national", _START + r"(?:[0-9]{8}|[XYZ]-?[0-9]{7})-?[A-Z]\b",
-        re.compile(_BEFORE + rb"(?:[0-9]{8}|[XYZ]-?[0-9]{7})-?[A-HJ-NP-TV-Z]" + _AFTER),
-        _is_spanish,
-    ),
-    PersonalKind(
-        "national", _START + r"[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]\b",
-        re.compile(_BEFORE + rb"[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]" + _AFTER),
-        _is_italian,
-    ),
-    PersonalKind(
-        "national", _START + r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}\b",
-        re.compile(_BEFORE + rb"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}" + _AFTER),
-        _is_brazilian,
-    ),
-    PersonalKind(
-        "national", _START + r"756\.?[0-9]{4}\.?[0-9]{4}\.?[0-9]{2}\b",
-        re.compile(_BEFORE + rb"756\.?[0-9]{4}\.?[0-9]{4}\.?[0-9]{2}" + _AFTER),
-        _is_swiss,
-    ),
-    PersonalKind(
-        "national", _START + r"(?:19|20)?[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[-+][0-9]{4}\b",
-        re.compile(_BEFORE + rb"(?:19|20)?[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[-+][0-9]{4}" + _AFTER),
-        _is_swedish,
-    ),
+    _checked(r"[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]) ?[0-9]{2} ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _is_french),
+    _checked(r"(?:[0-9]{8}|[XYZ]-?[0-9]{7})-?[A-HJ-NP-TV-Z]", _is_spanish),
+    _checked(r"[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]", _is_italian),
+    _checked(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", _is_brazilian),
+    _checked(r"756\.?[0-9]{4}\.?[0-9]{4}\.?[0-9]{2}", _is_swiss),
+    _checked(r"(?:19|20)?[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[-+][0-9]{4}", _is_swedish),
 )  # fmt: skip
 """The kinds of personal data that are known by their shape. The national numbers are the American, British, French,
 Spanish, Italian, Brazilian, Swiss and Swedish ones, in this order."""
