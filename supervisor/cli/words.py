@@ -15,6 +15,18 @@ COLOURS = {
     "low": "white", "medium": "yellow", "high": "red", "critical": "bright_red",
 }  # fmt: skip
 
+MADE = {
+    "start": "at the start",
+    "turn": "after a turn",
+    "risky_action": "before a risk",
+    "tests_passed": "tests passed",
+    "periodic": "after some tasks",
+    "unattended": "as it was left alone",
+    "person": "by a person",
+    "undo": "before going back",
+}
+"""Why a checkpoint was made, of a workspace or of a project, in the words of a list."""
+
 
 def clean(text: object, width: int = WIDTH) -> str:
     """The text in one line, without control characters, shortened."""

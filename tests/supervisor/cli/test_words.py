@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.cli.words import clean, local, what, when
+from checkpoints.model import Reason
+from supervisor.cli.words import MADE, clean, local, what, when
 from tests.support import acting
 
 DAY = 86_400.0
@@ -47,3 +48,7 @@ def test_a_time_has_its_date_unless_it_is_of_today() -> None:
 )
 def test_what_an_input_is_about_is_told(given_: object, said: str) -> None:
     assert what(given_) == said
+
+
+def test_each_reason_of_a_checkpoint_has_its_words() -> None:
+    assert MADE.keys() == set(Reason)

@@ -12,7 +12,7 @@ from supervisor.cli import common, terminal
 from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.progress import asked_of
 from supervisor.cli.tables import Column, table
-from supervisor.cli.words import clean, local, when
+from supervisor.cli.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
 
 COLUMNS = (
@@ -24,18 +24,6 @@ COLUMNS = (
     Column("PROJECT", spare=3),
     Column("NOTE", most=80),
 )
-
-REASONS = {
-    "start": "at the start",
-    "turn": "after a turn",
-    "risky_action": "before a risk",
-    "tests_passed": "tests passed",
-    "periodic": "now and then",
-    "unattended": "as it was left alone",
-    "person": "by a person",
-    "undo": "before going back",
-}
-"""Why a checkpoint was made, in the words of a list."""
 
 agent_option = click.option(
     "--agent", default="", help="Whose; needed where several agents have one of that name, or several run."
@@ -224,7 +212,7 @@ def _rows(found: Sequence[Mapping[str, Any]], now: float) -> list[list[str]]:
         facts, workspace = one["facts"], one["workspace"]
         files = "first" if workspace not in before else "as before" if before[workspace] == one["tree"] else "changed"
         before[workspace] = one["tree"]
-        reason = REASONS.get(facts["reason"], facts["reason"])
+        reason = MADE.get(facts["reason"], facts["reason"])
         project = Path(one.get("project") or workspace).name
         rows.append([one["name"], when(facts["at"], now), facts["agent"] or "-", reason, files, project, facts["note"]])
     return rows
@@ -235,7 +223,7 @@ def _portrait(one: Mapping[str, Any]) -> list[str]:
     position = facts["position"]
     rows = {
         "name": one["name"],
-        "made": f"{local(facts['at'], '%Y-%m-%d %H:%M:%S')}, {REASONS.get(facts['reason'], facts['reason'])}, at event {facts['seq']}",
+        "made": f"{local(facts['at'], '%Y-%m-%d %H:%M:%S')}, {MADE.get(facts['reason'], facts['reason'])}, at event {facts['seq']}",
         "project": one.get("project") or "-",
         "agent": facts["agent"] or "-",
         "workspace": one["workspace"],

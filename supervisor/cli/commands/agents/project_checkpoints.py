@@ -8,7 +8,7 @@ from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
 from supervisor.cli.progress import asked_of
 from supervisor.cli.tables import Column, table
-from supervisor.cli.words import clean, local, when
+from supervisor.cli.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
 
 COLUMNS = (
@@ -20,14 +20,6 @@ COLUMNS = (
     Column("TASKS", spare=3),
     Column("NOTE", most=80),
 )
-
-REASONS = {
-    "person": "by a person",
-    "periodic": "after some tasks",
-    "unattended": "as it was left alone",
-    "undo": "before going back",
-}
-"""Why one was made, in the words of a list."""
 
 PATH = "/v1/project-checkpoints"
 
@@ -93,7 +85,7 @@ def _rows(found: Sequence[Mapping[str, Any]], now: float) -> list[list[str]]:
         [
             one["name"],
             when(one["at"], now),
-            REASONS.get(one["reason"], one["reason"]),
+            MADE.get(one["reason"], one["reason"]),
             str(len(one["workspaces"])),
             ", ".join(one["agents"]) or "-",
             f"{one['done']} of {one['done'] + one['tasks']} done",
@@ -104,7 +96,7 @@ def _rows(found: Sequence[Mapping[str, Any]], now: float) -> list[list[str]]:
 
 
 def _portrait(one: Mapping[str, Any]) -> list[str]:
-    made = f"{local(one['at'], '%Y-%m-%d %H:%M:%S')}, {REASONS.get(one['reason'], one['reason'])} ({one['by']})"
+    made = f"{local(one['at'], '%Y-%m-%d %H:%M:%S')}, {MADE.get(one['reason'], one['reason'])} ({one['by']})"
     lines = [f"{'name':<10} {one['name']}", f"{'made':<10} {clean(made)}", f"{'project':<10} {clean(one['project'])}"]
     for mark in one["workspaces"]:
         stood = f"{mark['branch'].removeprefix('refs/heads/') or 'no branch'} at {mark['head'][:12] or 'no commit'}"
