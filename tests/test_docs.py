@@ -57,3 +57,12 @@ def test_the_map_of_a_folder_lists_all_that_is_in_it(package: str) -> None:
     folders = {f"{path.parent.name}/" for path in (ROOT / package).glob("*/__init__.py")}
     listed = set(re.findall(r"^(\w+/?)  +\S", docstring, re.MULTILINE))
     assert listed - {"__main__"} == (modules | folders) - {"__main__"}
+
+
+def test_each_place_that_the_architecture_names_for_a_new_part_is_there() -> None:
+    text = " ".join((ROOT / "docs/explanation/architecture.md").read_text().split())
+    named = re.findall(r"`(\w+)` in `([\w./]+\.py)`", text)
+    assert len(named) > 15
+    assert [each for each in named if not re.search(rf"\b{each[0]}\b", (ROOT / each[1]).read_text())] == []
+    paths = set(re.findall(r"`((?:tests|supervisor|monitors|interventions|checkpoints|host)/[\w./]+)`", text))
+    assert [path for path in sorted(paths) if "NAME" not in path and not (ROOT / path).exists()] == []
