@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,11 +71,14 @@ class Stage:
             "RUNTIME_DIRECTORY": str(self.base.places.runtime),
         }
 
-    def start(self, *arguments: str, **how: Any) -> subprocess.Popen[str]:
-        """Start `chaperon` with these arguments."""
+    def start(
+        self, *arguments: str, program: Sequence[str] = ("-m", "supervisor.cli"), **how: Any
+    ) -> subprocess.Popen[str]:
+        """Start `chaperon` with these arguments; `program` is what Python is told to run."""
         given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-        command = [sys.executable, "-m", "supervisor.cli", *arguments]
-        return subprocess.Popen(command, env=self.environ(), cwd=self.repo, text=True, **given)
+        return subprocess.Popen(
+            [sys.executable, *program, *arguments], env=self.environ(), cwd=self.repo, text=True, **given
+        )
 
     def chaperon(self, *arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
         """Run `chaperon` to its end."""

@@ -293,13 +293,22 @@ async def test_serve_is_a_daemon_that_ends_in_order_and_leaves_agents_to_the_nex
     assert (stage.repo / "made").exists()
 
 
+WAITS_A_SECOND = """\
+from supervisor.cli.__main__ import main
+from supervisor.cli.commands.work import run
+run.AWAY_SECONDS = 1.0
+main()
+"""
+"""The command line, with less patience for a daemon that went away."""
+
+
 async def test_a_run_whose_daemon_is_killed_says_how_to_go_on(stage: Stage) -> None:
     stage.bash("until [ -e go ]; do sleep 0.1; done")
     async with stage.playing():
         daemon = stage.start("serve", stdout=None, stderr=None)
         try:
             await until(stage.base.places.socket.exists)
-            run = stage.start("run", "x")
+            run = stage.start("run", "x", program=("-c", WAITS_A_SECOND))
             await until(lambda: "review_made" in stage.base.kinds())
         finally:
             daemon.kill()

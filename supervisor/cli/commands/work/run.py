@@ -187,7 +187,7 @@ def _attended(
     as_json: bool,
     signals: Signals,
     begun: Callable[[str], object] = lambda _agent: None,
-    patience: float = AWAY_SECONDS,
+    patience: float | None = None,
 ) -> int:
     """Submit the task and follow it; signals stop the agent instead of ending us."""
 
@@ -209,6 +209,7 @@ def _attended(
         return common.INTERRUPTED
     begun(summary["agent"])
     _tell_where(wanted, summary)
+    patience = AWAY_SECONDS if patience is None else patience
     run: _Run | None = _Run(daemon, summary, as_json, signals, patience)
     while run is not None:
         code = run.follow()
