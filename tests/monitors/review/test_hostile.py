@@ -187,6 +187,7 @@ TOOLS = st.sampled_from(
 
 @given(TOOLS, FIELDS, st.text(max_size=20), st.text(max_size=20))
 @settings(max_examples=300, deadline=None)
+@pytest.mark.slow
 def test_any_input_of_any_tool_gets_an_answer(tool: str, given_input: dict[str, Any], cwd: str, workspace: str) -> None:
     assert isinstance(
         STANDARD.review(

@@ -216,6 +216,7 @@ def counts(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines if name.startswith(whole)}
 
 
+@pytest.mark.slow
 async def test_what_was_counted_outlives_a_restart_with_a_snapshot_with_an_old_one_and_without(base: Base) -> None:
     async with served(base) as (daemon, _):
         daemon.metrics.add("chaperon_notifications_total", "desk", "sent")

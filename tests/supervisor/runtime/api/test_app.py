@@ -189,6 +189,7 @@ def reader_of(daemon: Daemon) -> ReadingService:
     return reader
 
 
+@pytest.mark.slow
 async def test_a_reader_that_stops_reading_stalls_nobody_and_costs_no_memory(base: Base) -> None:
     text = "x" * 100_000
     base.cli(f"begin()\nfor number in range(300):\n    say({{'type': 'novelty', 'text': {text!r}}})\ndone()\nhear()")

@@ -195,6 +195,7 @@ async def test_what_is_no_hook_is_refused(tmp_path: Path, body: str) -> None:
     assert "no JSON object" in why
 
 
+@pytest.mark.slow
 async def test_a_flood_of_one_cli_is_answered_call_by_call_and_holds_no_other_up(tmp_path: Path) -> None:
     base = Base(tmp_path, {"patterns": {"enabled_patterns": []}})
     words = Words(base)

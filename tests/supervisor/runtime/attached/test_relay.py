@@ -307,6 +307,7 @@ def test_a_call_waits_less_long_than_the_cli_waits_for_its_hook() -> None:
     assert ALL_SECONDS < HOOK_TIMEOUT_SECONDS
 
 
+@pytest.mark.slow
 def test_connections_over_the_limit_are_closed_and_others_are_served(folder: Path) -> None:
     from supervisor.runtime.attached.relay import MOST_CONNECTIONS
 

@@ -51,6 +51,7 @@ async def sent(daemon: Daemon) -> None:
     await until(lambda: daemon.exporting[0].position == daemon.journal.last)
 
 
+@pytest.mark.slow
 async def test_every_record_of_the_journal_is_sent_in_order_over_restarts(base: Base) -> None:
     with collecting() as collector:
         configured(base, collector)

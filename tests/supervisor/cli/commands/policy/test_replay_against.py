@@ -24,6 +24,7 @@ def tried(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_each_call_that_is_decided_otherwise_is_named_with_why(tmp_path: Path, tried: Path) -> None:
     session = recording(tmp_path / "plain.jsonl", "plain")
     done = chaperon(str(session), "--against", str(tried), "--json", home=tmp_path)
@@ -45,6 +46,7 @@ def test_plugins_of_a_policy_that_is_tried_are_not_run(tmp_path: Path, tried: Pa
     assert not ran.exists()
 
 
+@pytest.mark.slow
 def test_the_report_is_one_file_that_loads_and_runs_nothing(tmp_path: Path, tried: Path) -> None:
     session, page = recording(tmp_path / "<b>plain.jsonl", "plain"), tmp_path / "report.html"
     done = chaperon(str(session), "--html", str(page), "--against", str(tried), home=tmp_path)

@@ -42,6 +42,7 @@ def body_of(description: dict[str, Any], method: str, path: str) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 async def test_no_text_in_any_field_path_or_query_of_any_route_makes_the_daemon_fail(base: Base) -> None:
     async with served(base) as (daemon, client):
         await client.post("/v1/agents", json={"prompt": "go", "repository": str(base.repo)})
