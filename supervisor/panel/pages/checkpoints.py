@@ -6,8 +6,7 @@ import htpy as h
 
 from monitors.contract.wording import counted
 from supervisor.cli.agent_words import CHANGED
-from supervisor.cli.commands.agents.checkpoints import REASONS
-from supervisor.cli.words import clean
+from supervisor.cli.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
 
@@ -56,7 +55,7 @@ def _row(one: Data) -> h.Element:
         h.td[h.a(href=target)[clean(one["name"], 100)]],
         h.td[moment(of["at"], "%m-%d %H:%M:%S")],
         h.td[agent_link(str(of["agent"])) if of["agent"] else "-"],
-        h.td[REASONS.get(of["reason"], clean(of["reason"]))],
+        h.td[MADE.get(of["reason"], clean(of["reason"]))],
         h.td[clean(project, 60)],
         h.td[clean(of["note"], 200)],
     ]
@@ -89,7 +88,7 @@ def checkpoint_page(
         h.div(class_="title")[h.h1[clean(name, 100)], h.span(class_="muted")[moment(of["at"], "%Y-%m-%d %H:%M:%S")]],
         facts(
             (
-                ("Made", REASONS.get(of["reason"], clean(of["reason"]))),
+                ("Made", MADE.get(of["reason"], clean(of["reason"]))),
                 ("Agent", agent_link(str(of["agent"])) if of["agent"] else ""),
                 ("Workspace", h.code[clean(one["workspace"], 400)]),
                 ("Branch", f"{clean(stood['branch']) or 'none'} at {stood['head'][:12] or 'no commit'}"),

@@ -6,8 +6,7 @@ from urllib.parse import urlencode
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.commands.agents.project_checkpoints import REASONS
-from supervisor.cli.words import clean
+from supervisor.cli.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
 
@@ -66,7 +65,7 @@ def _row(one: Data) -> h.Element:
     return h.tr(class_="row", tabindex="-1", data_open=target)[
         h.td[h.a(href=target)[clean(one["name"], 100)]],
         h.td[moment(one["at"], "%m-%d %H:%M:%S")],
-        h.td[REASONS.get(one["reason"], clean(one["reason"]))],
+        h.td[MADE.get(one["reason"], clean(one["reason"]))],
         h.td(class_="number")[f"{len(one['workspaces']):,}"],
         h.td[([agent_link(str(agent)), " "] for agent in one["agents"][:SHOWN])],
         h.td[f"{one['done']:,} of {one['done'] + one['tasks']:,} done"],
@@ -85,7 +84,7 @@ def project_page(frame: PageFrame, one: Data, plan: Data) -> h.Element:
         h.div(class_="title")[h.h1[clean(name, 100)], h.span(class_="muted")[moment(one["at"], "%Y-%m-%d %H:%M:%S")]],
         facts(
             (
-                ("Made", f"{REASONS.get(one['reason'], clean(one['reason']))} ({clean(one['by'], 60)})"),
+                ("Made", f"{MADE.get(one['reason'], clean(one['reason']))} ({clean(one['by'], 60)})"),
                 ("Project", h.code[clean(project, 400)]),
                 ("Worktrees", h.ul[(h.li[_worktree(each)] for each in one["workspaces"][:SHOWN])]),
                 ("Agents", h.ul[(h.li[_agent(each)] for each in one["agents"][:SHOWN])] if one["agents"] else ""),
