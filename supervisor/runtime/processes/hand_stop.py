@@ -68,8 +68,10 @@ def noted_stop(launch: Path) -> HandStop | None:
     """
     try:
         fd = os.open(launch / NOTE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            facts = json.loads(file.read(MOST_BYTES))
+        try:
+            facts = json.loads(os.read(fd, MOST_BYTES))
+        finally:
+            os.close(fd)
         by, reason = facts["by"], facts["reason"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

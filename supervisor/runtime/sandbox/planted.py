@@ -177,10 +177,12 @@ def _keys(path: Path) -> Iterator[tuple[str, str]]:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return
-        text = file.read(MOST_CONFIGURATION).decode(errors="replace")
+    try:
+        text = os.read(fd, MOST_CONFIGURATION).decode(errors="replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
+    except OSError:
+        return
+    finally:
+        os.close(fd)
     section = ""
     for line in text.lstrip("\ufeff").splitlines():
         rest = line

@@ -61,6 +61,14 @@ def test_a_file_that_changed_is_run_by_its_copy_until_a_person_confirms_it(
     assert programs.changed(given) == ()
 
 
+def test_a_folder_in_place_of_a_program_is_a_program_that_is_gone(programs: TrustedPrograms, hook: Path) -> None:
+    given = config(hooks={"on-error": str(hook)})
+    programs.settle(given)
+    hook.unlink()
+    hook.mkdir()
+    assert [(one.key, one.now) for one in again(programs).settle(given)[1]] == [(str(hook), GONE)]
+
+
 def test_a_plugin_is_loaded_from_its_copy_and_a_credential_always_asked_by_one(
     programs: TrustedPrograms, tmp_path: Path
 ) -> None:

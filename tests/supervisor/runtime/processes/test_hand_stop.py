@@ -118,7 +118,7 @@ def test_a_note_that_is_none_is_passed_over(tmp_path: Path, text: str) -> None:
     assert noted_stop(tmp_path) is None
 
 
-def test_a_note_is_read_shortened_and_never_through_a_link_or_a_pipe(tmp_path: Path) -> None:
+def test_a_note_is_read_shortened_and_never_through_a_link_a_pipe_or_a_folder(tmp_path: Path) -> None:
     (tmp_path / NOTE).write_text(json.dumps({"by": "x" * 500, "reason": "r"}))
     found = noted_stop(tmp_path)
     assert found is not None
@@ -129,3 +129,8 @@ def test_a_note_is_read_shortened_and_never_through_a_link_or_a_pipe(tmp_path: P
     (tmp_path / NOTE).unlink()
     os.mkfifo(tmp_path / NOTE)
     assert noted_stop(tmp_path) is None
+    (tmp_path / NOTE).unlink()
+    (tmp_path / NOTE).mkdir()
+    before = len(os.listdir("/proc/self/fd"))
+    assert noted_stop(tmp_path) is None
+    assert len(os.listdir("/proc/self/fd")) == before

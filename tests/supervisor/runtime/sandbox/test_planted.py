@@ -52,6 +52,25 @@ def test_what_came_since_is_found_by_its_path(repository: Path, name: str) -> No
     assert names(repository, since) == [name]
 
 
+@pytest.mark.parametrize("name", ["config", "config.worktree", "hooks", "info"])
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to itself"])
+def test_what_an_agent_put_in_place_of_a_file_of_git_ends_no_look(repository: Path, name: str, kind: str) -> None:
+    since, there = now(), repository / ".git" / name
+    if there.exists():
+        there.rename(there.with_name("away"))
+    match kind:
+        case "a folder":
+            there.mkdir()
+        case "a pipe":
+            os.mkfifo(there)
+        case _:
+            there.symlink_to(there)
+    (repository / ".envrc").write_text("x\n")
+    before = len(os.listdir("/proc/self/fd"))
+    assert ".envrc" in names(repository, since)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_time_of_content_that_was_set_back_hides_nothing(repository: Path) -> None:
     since = now()
     (repository / ".envrc").write_text("x\n")

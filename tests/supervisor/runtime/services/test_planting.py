@@ -35,6 +35,18 @@ async def test_what_a_program_left_for_people_to_run_is_an_incident_when_the_tur
     assert r".git/config: core.fsmonitor = \x1b[2Jx" in incident["summary"]
 
 
+async def test_a_folder_in_place_of_what_git_reads_ends_no_daemon(base: Base) -> None:
+    base.cli(
+        "begin()\nfrom pathlib import Path\nPath('.git/config.worktree').mkdir()\nPath('.envrc').write_text('x')\ndone()"
+    )
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        await until(lambda: bool(planted(base)))
+    (incident,) = planted(base)
+    assert incident["summary"].endswith("told of it: .envrc.")
+
+
 async def test_an_agent_that_planted_nothing_has_no_incident_whatever_was_there_before(base: Base) -> None:
     (base.repo / ".envrc").write_text("x")
     with (base.repo / ".git/config").open("a") as file:
