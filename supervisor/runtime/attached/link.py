@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from supervisor.core.fold.conversation.outbox import MOST_GIVEN
 from supervisor.core.session import Session
 from supervisor.protocol.claude.control import SHOWN
 from supervisor.protocol.identity import Identity
@@ -36,6 +37,10 @@ from supervisor.runtime.processes.shim_client import (
 
 MOST_KEPT = 256
 """Answers that wait for a hook which asks again. One that was killed never does."""
+
+SAME_HOOK_SECONDS = 60.0
+"""Longest time between the arrivals of one hook by two settings files. The CLI sends both at once; a program that it
+starts for one takes 0.1 s, and some seconds on a machine at its limit."""
 
 STOPPED = "Chaperon stopped this agent."
 """Text that the CLI shows if a turn ends because of a stop."""
@@ -103,6 +108,8 @@ class HookLink:
         """The hooks that wait, by the request."""
         self._answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The core's answers that no hook took yet, by the request: the line's key, and the answer."""
+        self._taken: dict[str, Mapping[str, Any]] = {}
+        """The newest answers that a hook took: the core hears of that later than the next hook may ask."""
         self._messages: dict[str, Message] = {}
         """Texts for the model that no hook took yet, by the line's key."""
         self._transcript: Transcript | None = None
@@ -115,26 +122,32 @@ class HookLink:
         self._over = self._closed = self._ending = False
         self._reading = anyio.Lock()
         self._ids = CallIds()
-        self._sent: dict[str, dict[str, str]] = {}
-        """The requests of the newest hooks: by the hook's digest, by its source, in the order in which they came."""
+        self._sent: dict[str, tuple[float, dict[str, str]]] = {}
+        """The newest hooks, by digest: when the first one came, and the requests by source, in order of arrival."""
 
     # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def request_of(self, digest: str, source: str, request_id: str) -> str:
         """Return the request of a hook: that of the same hook from another source, if it came.
 
-        A CLI with hooks of ours in two settings files, as the person's own and the project's, sends each hook by both.
-        What one source sends twice is two hooks.
+        A CLI with hooks of ours in two settings files, as the person's own and the project's, sends each hook by both,
+        at once. What one source sends twice is two hooks, and so is what another sends later. A request that was handed
+        on already, as to a daemon before this one, stays itself.
 
         Args:
             digest: What the hook says.
             source: The entry of the settings that it came by.
             request_id: Its own request.
         """
-        by_source = self._sent.setdefault(digest, {})
-        if by_source.get(source, request_id) != request_id:
-            by_source.clear()
+        if self._is_handed_on(request_id):
+            return request_id
+        now = self._wall()
+        began, by_source = self._sent.pop(digest, (now, {}))
+        is_late = abs(now - began) > SAME_HOOK_SECONDS or source in by_source
+        if is_late and by_source.get(source) != request_id:
+            began, by_source = now, {}
         by_source[source] = request_id
+        self._sent[digest] = began, by_source
         if len(self._sent) > MOST_KEPT:
             del self._sent[next(iter(self._sent))]
         return next(iter(by_source.values()))
@@ -148,18 +161,30 @@ class HookLink:
         event, payload = str(payload.get("hook_event_name") or ""), self._ids.with_id(payload, request_id)
         if self._over:
             return translation.reply(event, {}, stop=self._stop or UNWATCHED)
+        if not self._is_handed_on(request_id):
+            async with self._reading:  # in the order in which they came
+                if not self._is_handed_on(request_id):  # or else it was in this wait for the turn
+                    await self._hand_on(event, payload, request_id)
         answer: Mapping[str, Any]
-        if given := self._session().given_answer(request_id):
-            answer = translation.reply(event, orjson.loads(given)["response"].get("response") or {}, stop=self._stop)
+        if (given := self._given_answer(request_id)) is not None:
+            answer = translation.reply(event, given, stop=self._stop)
         else:
-            if request_id not in self._answers and not self._session().waits_for(request_id):
-                async with self._reading:  # in the order in which they came
-                    if request_id not in self._waiting:  # or else it was handed on in this wait for the turn
-                        await self._hand_on(event, payload, request_id)
             answer = await self._answer(event, payload, request_id)
         if event == translation.GATE:
             self._ids.answered(payload, answer)
         return answer
+
+    def _is_handed_on(self, request_id: str) -> bool:
+        """Whether the core has, or had lately, this request."""
+        here = request_id in self._waiting or request_id in self._answers
+        return here or self._session().waits_for(request_id) or self._given_answer(request_id) is not None
+
+    def _given_answer(self, request_id: str) -> Mapping[str, Any] | None:
+        """Return the answer that a hook took; None if there is none."""
+        if (taken := self._taken.get(request_id)) is not None:
+            return taken
+        given = self._session().given_answer(request_id)
+        return None if given is None else orjson.loads(given)["response"].get("response") or {}
 
     async def _hand_on(self, event: str, payload: Mapping[str, Any], request_id: str) -> None:
         frames = await self._spoken(payload)
@@ -198,6 +223,9 @@ class HookLink:
         key, response = self._answers.get(request_id, ("", {}))
         if key and not waiting.hooks:  # the last one: each has the answer
             del self._answers[request_id]
+            self._taken[request_id] = response
+            if len(self._taken) > MOST_GIVEN:
+                del self._taken[next(iter(self._taken))]
             self._tell(Accepted(key))
         if self._stop:
             return translation.reply(event, response, stop=self._stop)

@@ -13,7 +13,7 @@ from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.commands import Command, SendLine
 from supervisor.runtime.attached.cli_process import CliProcess
-from supervisor.runtime.attached.link import HookLink
+from supervisor.runtime.attached.link import SAME_HOOK_SECONDS, HookLink
 from supervisor.runtime.processes.shim_client import Accepted, CliOutput
 from tests.stages.session import Play, verdict
 
@@ -36,8 +36,11 @@ class Stage:
         self.play.feed(events.AgentAttached(**self.play.stamp(), **about))
         session = self.play.session
         assert session is not None
-        self.link = HookLink("a1", CliProcess(0, 0), directory, 0, lambda: session, 0, lambda: 0.0)
+        self.now = 0.0
+        self.link = HookLink("a1", CliProcess(0, 0), directory, 0, lambda: session, 0, lambda: self.now)
         self.held: list[SendLine] = []
+        self.late: list[str] | None = None
+        """The answers that a hook took and of which the session has not heard; None: it hears at once."""
         self.answers: list[Any] = []
 
     @property
@@ -49,6 +52,8 @@ class Stage:
             if isinstance(heard, CliOutput):
                 for line in heard.data.splitlines():
                     self.take(self.play.line(orjson.loads(line)))
+            elif isinstance(heard, Accepted) and self.late is not None:
+                self.late.append(heard.key)
             elif isinstance(heard, Accepted):
                 self.take(self.play.feed(events.InputAccepted(**self.play.stamp(), key=heard.key)))
 
@@ -125,6 +130,69 @@ async def test_a_hook_that_asks_again_while_it_waits_for_its_turn_is_handed_on_o
         await anyio.wait_all_tasks_blocked()
         assert on.denials == [True, True]
         assert on.reviews == 1
+
+
+async def test_a_hook_that_asks_again_and_has_its_turn_only_after_the_answer_was_taken_is_handed_on_once(
+    tmp_path: Path,
+) -> None:
+    another_is_over = anyio.Event()
+
+    async def another(on: Stage) -> None:
+        async with on.link._reading:
+            await another_is_over.wait()
+
+    async with stage(tmp_path) as (on, tasks):
+        async with on.link._reading:
+            tasks.start_soon(on.ask, anyio.CancelScope())
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(another, on)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(on.ask, anyio.CancelScope())
+            await anyio.wait_all_tasks_blocked()
+        await anyio.wait_all_tasks_blocked()
+        on.let_go()
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True]
+        another_is_over.set()
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True, True]
+        assert on.reviews == 1
+
+
+async def test_a_hook_that_asks_again_before_the_core_heard_that_its_answer_was_taken_is_handed_on_once(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as (on, tasks):
+        on.late = []
+        tasks.start_soon(on.ask, anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        on.let_go()
+        await anyio.wait_all_tasks_blocked()
+        assert on.late
+        assert not on.waits
+        tasks.start_soon(on.ask, anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        assert on.denials == [True, True]
+        assert on.reviews == 1
+
+
+def test_the_same_words_from_another_source_are_the_same_hook_for_a_minute_alone(tmp_path: Path) -> None:
+    on = Stage(tmp_path)
+    assert on.link.request_of("stop", "own", "1") == "1"
+    on.now += SAME_HOOK_SECONDS
+    assert on.link.request_of("stop", "project", "2") == "1"
+    on.now += 3_600
+    assert on.link.request_of("stop", "project", "2") == "1", "it asks again, however long its answer takes"
+    assert on.link.request_of("stop", "another", "3") == "3", "the person has attached anew"
+
+
+async def test_a_request_that_a_daemon_before_had_from_another_source_stays_itself(tmp_path: Path) -> None:
+    async with stage(tmp_path) as (on, tasks):
+        tasks.start_soon(on.ask, anyio.CancelScope())
+        await anyio.wait_all_tasks_blocked()
+        assert on.link.request_of("call", "project", "s") == "s"
+        assert on.link.request_of("call", "own", "r") == "r"
+        on.let_go()
 
 
 def test_a_hook_that_comes_by_two_settings_files_is_one_and_what_comes_twice_by_one_is_two(tmp_path: Path) -> None:
