@@ -1,7 +1,7 @@
 """The panel beside a daemon of another version, which says more, less, or other things than it knows."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,7 +57,8 @@ async def another_version(base: Base, client: httpx.AsyncClient, changes: dict[s
             status, answer = change((await client.get(target)).json())
             data = orjson.dumps(answer)
             begin = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n"
-            await stream.send(f"{begin}connection: close\r\n\r\n".encode() + data)
+            with suppress(anyio.BrokenResourceError):  # the panel waits no longer
+                await stream.send(f"{begin}connection: close\r\n\r\n".encode() + data)
 
     listener = await anyio.create_unix_listener(runtime / base.places.socket.name, mode=0o600)
     async with listener, anyio.create_task_group() as tasks:

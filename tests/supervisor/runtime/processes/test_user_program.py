@@ -125,10 +125,13 @@ async def test_it_is_long_work_of_which_the_daemon_tells_while_it_lasts(base: Ba
         rows: list[dict[str, Any]] = []
         with anyio.fail_after(PATIENCE_SECONDS):
             while not rows:
-                rows = (await client.get("/v1/work")).json()
+                work = (await client.get("/v1/work")).json()
+                rows = [row for row in work if row["what"] == "setting up"]
         assert [(row["what"], row["subject"], row["total"]) for row in rows] == [("setting up", "a1", None)]
         assert rows[0]["sentence"].startswith("setting up a1, for ")
         (base.root / "go-on").touch()
         await until(lambda: bool(daemon.board.summaries()))
         await ended(daemon)
-        assert (await client.get("/v1/work")).json() == []
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while (await client.get("/v1/work")).json():  # a capture at its end is such work too
+                pass
