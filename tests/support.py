@@ -77,6 +77,11 @@ def alive(pid: int) -> bool:
         return False
 
 
+def holds_open(path: Path) -> bool:
+    """Whether this process has a descriptor of a file or folder."""
+    return any(os.path.realpath(each) == os.path.realpath(path) for each in Path("/proc/self/fd").iterdir())
+
+
 def processes_in(workspace: Path) -> list[psutil.Process]:
     """The processes whose working directory is at or below the workspace, this one left out."""
     found = []

@@ -4,6 +4,7 @@ from typing import Any
 
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.service import run_daemon
+from supervisor.runtime.services.planting import Planting
 from tests.stages.daemon import Base, ended, reached, served, until
 
 PLANTS = """
@@ -55,6 +56,9 @@ async def test_an_agent_that_planted_nothing_has_no_incident_whatever_was_there_
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
+        watchers = [getattr(saw, "__self__", None) for saw in daemon.watchers]
+        (planting,) = [each for each in watchers if isinstance(each, Planting)]
+        await until(lambda: "a1" not in planting._agents)  # it has looked
     assert planted(base) == []
 
 
