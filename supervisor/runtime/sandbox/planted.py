@@ -114,7 +114,7 @@ def _of_git(folder: Path, checkout: Path, since: float, found: list[str], keys: 
     for name in (*OF_A_WORKTREE[:1], "info/attributes", "objects/info/alternates"):
         found += _new(common / name, since)
     hooks = common / "hooks"
-    if hooks.is_symlink():
+    if stat.S_ISLNK(_kind(hooks) or 0):
         found += _new(hooks, since)
     for path in _entries(hooks):
         if not path.name.endswith(".sample"):

@@ -1,7 +1,9 @@
 """A look at a workspace for files that are obeyed later, and new."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.sandbox.planted import DEEPEST, MOST_FOUND, look
 from tests.stages.live import make_repository
-from tests.support import holds_open
+from tests.support import AS_OTHERS, holds_open
 
 
 @pytest.fixture
@@ -69,6 +71,24 @@ def test_what_an_agent_put_in_place_of_a_file_of_git_ends_no_look(repository: Pa
     (repository / ".envrc").write_text("x\n")
     assert ".envrc" in names(repository, since)
     assert not holds_open(there)
+
+
+@pytest.mark.skipif(bool(AS_OTHERS) and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
+@pytest.mark.parametrize("name", [".git", ".git/hooks", ".git/config", ".vscode", "sub"])
+def test_what_nobody_may_read_ends_no_look(repository: Path, name: str) -> None:
+    code = (
+        "import sys; from pathlib import Path; from supervisor.runtime.sandbox.planted import look\n"
+        "place = Path(sys.argv[1]); print(*look(place, place, float(sys.argv[2]), deep=True).files)"
+    )
+    since = now()
+    (repository / ".envrc").write_text("x\n")
+    (repository / name).chmod(0)
+    try:
+        words = [*AS_OTHERS, sys.executable, "-c", code, str(repository), str(since)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    finally:
+        (repository / name).chmod(0o700)
+    assert str(repository / ".envrc") in done.stdout.split(), done.stderr
 
 
 def test_a_time_of_content_that_was_set_back_hides_nothing(repository: Path) -> None:
