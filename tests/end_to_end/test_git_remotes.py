@@ -38,7 +38,9 @@ async def test_an_agent_in_closed_pushes_to_a_named_remote_and_to_no_other_and_n
             bash("touch b.txt && git add b.txt && git commit -qm work && git push -q origin HEAD:work"),
             bash("git push -q other HEAD:work"),
             bash(f"git ls-remote {asked} 2> refused.txt; true"),
-            bash("git fetch -q origin && git log -1 --format=%s origin/work > got"),
+            bash(
+                "git -c http.extraHeader='X-Original-URL: /others' fetch -q origin && git log -1 --format=%s origin/work > got"
+            ),
             bash("env > environment.txt"),
             Say("done"),
         )
@@ -51,6 +53,8 @@ async def test_an_agent_in_closed_pushes_to_a_named_remote_and_to_no_other_and_n
             assert server.log("others/project.git", "work") == ""
             assert "is not among the remotes that agents may reach" in (stage.repo / "refused.txt").read_text()
             assert not any("others" in path for path in (*server.seen, *server.refused))
+            assert "git-protocol" in server.headers
+            assert "x-original-url" not in server.headers
             reached = await stage.event(events.HostReached)
             assert (reached.agent, reached.host) == ("a1", f"127.0.0.1:{server.port}")
             refused = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == "request_refused")

@@ -40,7 +40,10 @@ class NotingModel:
         async with stream:
             data = b""
             while b"\r\n\r\n" not in data:
-                data += await stream.receive()
+                try:
+                    data += await stream.receive()
+                except anyio.EndOfStream:
+                    return  # a connection without a request
             head, _, body = data.partition(b"\r\n\r\n")
             length = [
                 int(line.split(b":")[1]) for line in head.lower().splitlines() if line.startswith(b"content-length")
@@ -65,7 +68,7 @@ class GatewayStage:
 
     async def looked(self) -> None:
         """Have the gateway told, and ask it, as the client does every two seconds."""
-        await self.client._look(self.refused.append, self.reached.append)
+        await self.client._look()
 
     def process(self) -> psutil.Process | None:
         found = [each for each in psutil.process_iter() if str(self.folder) in " ".join(_words(each))]

@@ -24,6 +24,8 @@ class GitServer:
     login: str = LOGIN
     seen: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    headers: set[str] = field(default_factory=set)
+    """Names of headers that came with the right login."""
 
     @property
     def address(self) -> str:
@@ -62,6 +64,7 @@ def git_server(folder: Path, *repositories: str) -> Iterator[GitServer]:
                 self.end_headers()
                 return
             made.seen.append(self.path)
+            made.headers.update(name.lower() for name in self.headers)
             environ = {
                 "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(made.root), "GIT_HTTP_EXPORT_ALL": "1",
                 "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": self.command, "REMOTE_USER": "ann",

@@ -32,11 +32,12 @@ def _host(text: str) -> str:
 Host = Annotated[str, AfterValidator(_host)]
 
 
-_REMOTE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+@-]+)*/?")
+_REMOTE = re.compile(r"https://[A-Za-z0-9.-]+(?::(?P<port>[0-9]{1,5}))?(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~+@-]+)*/?")
 
 
 def _git_remote(text: str) -> str:
-    if _REMOTE.fullmatch(text) is None:
+    found = _REMOTE.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 443) < 65_536:
         raise ValueError(f"{text!r} is no remote: write https://HOST/PATH, without a user's name")
     return text
 

@@ -97,6 +97,8 @@ class GatewayClient:
         self._lines: BufferedByteReceiveStream | None = None
         self._asking = anyio.Lock()
         self._taken: Callable[[Collection[str]], object] = lambda _: None
+        self._refused: Callable[[Refused], object] = lambda _: None
+        self._reached: Callable[[Reached], object] = lambda _: None
         self._due = anyio.Event()
         self._renewed = True
         """Whether the settings are not those that the process has."""
@@ -154,7 +156,7 @@ class GatewayClient:
             taken: Told of the agents whose calls are paid by the credential in force from now on.
         """
         await self.needed.wait()
-        self._taken = taken
+        self._taken, self._refused, self._reached = taken, refused, reached
         try:
             for agent in self._live():
                 if await anyio.to_thread.run_sync(self.folder_of(agent).is_dir):
@@ -166,41 +168,47 @@ class GatewayClient:
                     await self._due.wait()
                 self._due = anyio.Event()
                 try:
-                    await self._look(refused, reached)
+                    await self._look()
                 except ChaperonError as error:
                     log.error("the gateway: %s", error)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
 
-    async def _look(self, refused: Callable[[Refused], object], reached: Callable[[Reached], object]) -> None:
+    async def _look(self) -> None:
         if not self._opened:
             return
         async with self._asking:
             await self._reach()
-            granted = {agent: [asdict(each) for each in self._granted(agent)] for agent in self._opened}
+            await self._take_in_and_close()
+
+    async def _take_in_and_close(self) -> None:
+        """Take in what the process saw, and close the sockets of agents that had ended before."""
+        live = set(self._live())  # before the process is asked: what an agent did up to its end is in the answer
+        ended = [each for each in self._opened if each not in live]
+        granted = {agent: [asdict(each) for each in self._granted(agent)] for agent in self._opened}
+        left = True
+        while left:
             seen = await self._ask(line("look", {"granted": granted}))
+            granted = {}
             self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
             for each in seen["refused"]:
-                refused(Refused(**each))
+                self._refused(Refused(**each))
             for each in seen.get("reached", ()):  # a gateway of before knows of none
-                reached(Reached(**each))
-            await self._close_ended()
-
-    async def _close_ended(self) -> None:
-        live = set(self._live())
-        for agent in [each for each in self._opened if each not in live]:
+                self._reached(Reached(**each))
+            left = seen.get("more", False)
+        for agent in ended:
             await self._ask(line("close", {"agent": agent}))
             opened = self._opened.pop(agent)
             await anyio.to_thread.run_sync(_remove_folder, Path(opened.folder))
 
     async def _leave(self) -> None:
-        """Close the sockets of ended agents, and the connection; those that live are served on."""
+        """Look a last time, close the sockets of ended agents, and the connection; those that live are served on."""
         async with self._asking:
             with suppress(GatewayError), anyio.move_on_after(ANSWER_SECONDS):
                 token = await anyio.to_thread.run_sync(_token, self._folder) if self._opened else ""
                 if self._stream is not None or (token and await self._connected(token)):
-                    await self._close_ended()
+                    await self._take_in_and_close()
             await self._drop()
 
     # ── the process ──
@@ -288,6 +296,7 @@ class GatewayClient:
             OSError,
             ValueError,
             anyio.IncompleteRead,
+            anyio.DelimiterNotFound,
             anyio.BrokenResourceError,
             anyio.ClosedResourceError,
         ) as error:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from traceback import extract_tb
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -27,6 +28,7 @@ from supervisor.runtime.gateway.credential import Credential
 from supervisor.runtime.gateway.git_remotes import GitLogins, GitRemoteError
 from supervisor.runtime.gateway.hosts import HostError, Hosts
 from supervisor.runtime.gateway.messages import GatewaySettings, GrantedHost, ModelUse, Refused
+from supervisor.runtime.log import log
 
 MODEL_CALLS = frozenset({("POST", "/v1/messages"), ("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models")})
 """Calls of the model, exactly so: `/v1/messages/../files` is another path for a server that normalises it."""
@@ -43,6 +45,12 @@ CONNECT_SECONDS = 30.0
 
 MOST_REFUSALS = 50
 """Refusals that are kept for the daemon, of each agent; further ones are counted alone."""
+
+LONGEST_REASON = 1_000
+"""Characters of why a request was refused, as the daemon is told it."""
+
+LONGEST_HOST = 253
+"""Characters of a name in DNS (RFC 1035)."""
 
 PER_HOP = frozenset(
     {
@@ -110,7 +118,7 @@ class AgentSite:
         self.spent.refused += 1
         known = any(each.what == what for each in self.refused)
         if not known and len(self.refused) < MOST_REFUSALS:
-            self.refused.append(Refused(self.agent, what, why))
+            self.refused.append(Refused(self.agent, what, why[:LONGEST_REASON]))
 
 
 class _RefusalError(Exception):
@@ -146,6 +154,11 @@ class Exchange:
                 self._http.start_next_cycle()
         except gone:
             await self._try_to_say(400, "This is no HTTP request that the gateway could read.")
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this connection, and not those of other agents
+            place = extract_tb(error.__traceback__)[-1]
+            what = type(error).__name__, place.filename, place.lineno  # what it says may have the credential
+            log.error("a request of agent %s could not be served: %s at %s:%d", self._site.agent, *what)
+            await self._try_to_say(500, f"The gateway failed at this request ({what[0]}), and lives on.", "api_error")
         finally:
             with anyio.move_on_after(DRAIN_SECONDS):
                 await _drain(self._stream)
@@ -163,7 +176,7 @@ class Exchange:
             if target.startswith(git_remotes.PREFIX):
                 await self._forward_git(head, target)
             elif target.startswith("http://"):
-                await self._forward_plain(head, urlsplit(target))
+                await self._forward_plain(head, _url(target))
             else:
                 await self._forward_call(head, target)
         except _RefusalError as refusal:
@@ -235,6 +248,11 @@ class Exchange:
         site.reached[_told(*_host_and_port(asked.host, 443)), ""] += 1
         own = [("authorization", login), ("accept-encoding", "identity")]
         try:
+            head = h11.Request(
+                method=head.method,
+                target=head.target,
+                headers=[(name, value) for name, value in head.headers if name in git_remotes.FORWARDED],
+            )
             status = await self._relay(stream, head, asked.path, asked.host, own, lambda _: None, refused=401)
         finally:
             await anyio.aclose_forcefully(stream)
@@ -369,6 +387,13 @@ def _unambiguous(head: h11.Request) -> None:
         raise _RefusalError(400, "The request says its length in two ways.", "invalid_request_error")
 
 
+def _url(target: str) -> SplitResult:
+    try:
+        return urlsplit(target)
+    except ValueError as error:
+        raise _RefusalError(400, f"{target[:100]!r} is no address: {error}.", "invalid_request_error") from None
+
+
 def _host_and_port(text: str, usual: int | None) -> tuple[str, int]:
     """Return host and port of an authority.
 
@@ -378,7 +403,9 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         host, port = text, str(usual or "")
-    if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host) or not re.fullmatch(r"[0-9]{1,5}", port):
+    if not re.fullmatch(rf"[A-Za-z0-9._-]{{1,{LONGEST_HOST}}}|\[[0-9A-Fa-f:.]+\]", host) or not re.fullmatch(
+        r"[0-9]{1,5}", port
+    ):
         raise _RefusalError(400, f"{text[:100]!r} is no host with a port.", "invalid_request_error")
     return host.strip("[]"), int(port)
 

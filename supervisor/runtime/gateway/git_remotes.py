@@ -18,6 +18,15 @@ from supervisor.runtime.gateway.credential import COMMAND_SECONDS, KEPT_SECONDS,
 PREFIX = "/chaperon-git/"
 """The beginning of the paths by which agents' git asks the gateway; the remote's host and path follow."""
 
+FORWARDED = frozenset(
+    {
+        b"accept", b"accept-language", b"cache-control", b"content-encoding", b"content-length", b"content-type",
+        b"git-protocol", b"host", b"pragma", b"transfer-encoding", b"user-agent",
+    }
+)  # fmt: skip
+"""Headers that git itself sends. Others of an agent could ask for another path or in another name beside the person's
+login, at servers that heed X-Original-URL and the like."""
+
 _SERVICES = "git-upload-pack|git-receive-pack"
 _PATH = r"(?:/(?!\.{1,2}/)[A-Za-z0-9._~+@-]+)+"
 _TARGET = re.compile(

@@ -48,6 +48,9 @@ ALONE_SECONDS = 3_600.0
 """How long agents are served without a daemon: their calls wait at its gate, so they do not get far. The next daemon
 starts the gateway again."""
 
+MOST_TOLD = 400
+"""Refusals, and hosts that were reached, in one answer: a refusal has up to 1,200 bytes, and a line is bounded."""
+
 MOST_CONNECTIONS = 256
 """Connections of one agent at a time."""
 
@@ -171,17 +174,15 @@ class Gateway:
     def _look(self) -> bytes:
         """Return the use of the model by all agents, with refusals and hosts that no daemon has been told of."""
         spent = {agent: asdict(site.spent) for agent, site in self._sites.items()}
-        refused = [asdict(each) for site in self._sites.values() for each in site.refused]
-        for site in self._sites.values():
-            site.refused.clear()
-        reached = [
-            Reached(agent, host, times, allowance).as_told()
-            for agent, site in self._sites.items()
-            for (host, allowance), times in site.reached.items()
-        ]
-        for site in self._sites.values():
-            site.reached.clear()
-        return line("seen", {"spent": spent, "refused": refused, "reached": reached})
+        refused, reached = list[dict[str, Any]](), list[dict[str, Any]]()
+        for agent, site in self._sites.items():
+            while site.refused and len(refused) < MOST_TOLD:
+                refused.append(asdict(site.refused.pop(0)))
+            while site.reached and len(reached) < MOST_TOLD:
+                (host, allowance), times = site.reached.popitem()
+                reached.append(Reached(agent, host, times, allowance).as_told())
+        more = any(site.refused or site.reached for site in self._sites.values())
+        return line("seen", {"spent": spent, "refused": refused, "reached": reached, "more": more})
 
     # ── agents ──
 

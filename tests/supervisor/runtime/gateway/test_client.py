@@ -5,7 +5,12 @@ from pathlib import Path
 
 import anyio
 import httpx
+import pytest
 
+from supervisor.runtime.gateway import client
+from supervisor.runtime.gateway.client import GatewayError
+from supervisor.runtime.gateway.exchange import MOST_REFUSALS
+from supervisor.runtime.gateway.program import MOST_TOLD
 from tests.stages.daemon import until
 from tests.stages.gateway import gateway
 
@@ -40,3 +45,42 @@ async def test_no_file_of_the_gateway_and_no_argument_has_the_credential(tmp_pat
         assert files
         assert not [path for path in files if b"sk-real" in path.read_bytes()]
         assert [oct(path.stat().st_mode & 0o777) for path in files] == ["0o600"] * len(files)
+
+
+async def test_what_was_refused_just_before_the_daemon_ends_is_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LOOK_SECONDS", 3_600.0)
+    async with gateway(tmp_path) as stage:
+        await stage.raw(b"GET /v1/files HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert stage.refused == []
+    assert [each.what for each in stage.refused] == ["GET /v1/files"]
+
+
+async def test_more_refusals_than_one_answer_has_are_all_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LOOK_SECONDS", 3_600.0)
+    agents = [f"a{number}" for number in range(1, 11)]
+    async with gateway(tmp_path) as stage:
+        stage.live += agents[1:]
+        for agent in agents:
+            await stage.client.open(agent)
+            for number in range(MOST_REFUSALS):
+                await stage.raw(b"GET /v1/files/%d HTTP/1.1\r\nhost: x\r\n\r\n" % number, agent)
+        await stage.looked()
+        assert len(stage.refused) == len(agents) * MOST_REFUSALS > MOST_TOLD
+
+
+async def test_an_answer_that_is_too_long_for_a_line_is_a_failure_of_the_gateway_and_not_of_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gateway(tmp_path) as stage:
+        for number in range(4):
+            stage.live.append(str(number) * 20_000)
+            await stage.client.open(stage.live[-1])
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "LONGEST_LINE", 10)
+            with pytest.raises(GatewayError):
+                await stage.looked()
+        await stage.looked()

@@ -203,3 +203,40 @@ def _key(head: str) -> str:
 async def _renewed(stage: GatewayStage) -> None:
     await stage.client._drop()
     await stage.client.open("a1")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET http://[ HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET http://[x]/ HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET http://a..b:1/ HTTP/1.1\r\nhost: x\r\n\r\n",
+    ],
+)
+async def test_an_address_that_is_none_is_refused_and_ends_no_other_agents_connection(
+    tmp_path: Path, request_: bytes
+) -> None:
+    async with gateway(tmp_path, hosts=("*.b:1",)) as stage:
+        first = stage.process()
+        assert b"HTTP/1.1 40" in await stage.raw(request_)
+        assert stage.process() == first
+
+
+async def test_a_failure_of_the_gateway_itself_is_told_to_the_agent_and_ends_that_connection_alone(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, headers=(("X-Team", "röd"),)) as stage, stage.http() as http:
+        first = stage.process()
+        failed = await http.post("/v1/messages", content=b"a")
+        assert (failed.status_code, "UnicodeEncodeError" in failed.text) == (500, True)
+        assert stage.process() == first
+        assert "röd" not in (stage.folder / "log").read_text()
+
+
+async def test_names_longer_than_any_host_make_no_refusal_longer(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        for number in range(3):
+            answer = await stage.raw(b"CONNECT %b%d:443 HTTP/1.1\r\nhost: x\r\n\r\n" % (b"a" * 50_000, number))
+            assert b"is no host with a port" in answer
+        await stage.looked()
+        assert max(len(f"{each.what}{each.why}") for each in stage.refused) < 500

@@ -63,7 +63,8 @@ def test_git_is_led_by_variables_that_leave_what_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://git.example/a", "https://u:p@git.example/a", "https://git.example/a/../b", "git@x:a"]
+    "text",
+    ["http://git.example/a", "https://u:p@git.example/a", "https://git.example/a/../b", "git@x:a", "https://x:65536/a"],
 )
 def test_a_remote_of_the_configuration_is_an_address_of_https_without_a_login(text: str) -> None:
     with pytest.raises(ValueError, match="is no remote"):
