@@ -24,7 +24,8 @@ def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
     """Return the account's name: the place of its credential.
 
     A credential that is replaced in its place is of the same account; one of the environment has no place, and is named
-    by its digest.
+    by its digest. A command is named by its program alone, since its arguments may hold what is secret; if several
+    credentials come from one program, by their digest too.
 
     Args:
         settings: How the CLI is started.
@@ -35,9 +36,15 @@ def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
         case "file" | "keyring" | "systemd":
             return settings.credential
         case "command":
-            return f"command:{(place.split() or [''])[0]}"
+            program, *words = place.split() or [""]
+            others = (each.source.removeprefix("command:").split()[:1] for each in settings.credentials)
+            several = sum(other == [program] for other in others) > 1
+            return f"command:{program}:{_digest(' '.join(words))}" if several else f"command:{program}"
         case _:
             environment = agent_environment(environ, settings.environment)
             value = next((found for name in KEYS if (found := environment.get(name, ""))), "")
-            digest = sha256(value.encode(errors="surrogateescape")).hexdigest()
-            return f"key:{digest[:DIGITS]}" if value else LOGIN
+            return f"key:{_digest(value)}" if value else LOGIN
+
+
+def _digest(value: str) -> str:
+    return sha256(value.encode(errors="surrogateescape")).hexdigest()[:DIGITS]

@@ -26,3 +26,12 @@ def test_two_keys_of_the_environment_are_two_accounts_and_agents_own_variables_c
     assert account_of(Agent(), {"ANTHROPIC_API_KEY": "\udcff"}) not in (one, "login"), "a byte that is no text"
     assert account_of(Agent(environment={"ANTHROPIC_API_KEY": "one"}), {}) == one
     assert "one" not in one
+
+
+def test_several_credentials_of_one_program_are_several_accounts() -> None:
+    sources = "command:pass show one", "command:pass show two", "command:op read one"
+    several = [{"source": source} for source in sources]
+    named = [account_of(Agent.model_validate({"credential": "", "credentials": several}).model_copy(update={"credential": each}), {}) for each in sources]  # fmt: skip
+    assert len(set(named)) == 3
+    assert named[2] == "command:op"
+    assert not any("show" in each or "two" in each for each in named)
