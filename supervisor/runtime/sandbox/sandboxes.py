@@ -231,7 +231,9 @@ class Sandboxes:
         for path in self._hidden:
             if path.is_dir():
                 yield Mount("memory", os.path.realpath(path))
-        if self._section.profile == "container" and self._workspaces is not None and self._workspaces.is_dir():
+        if self._section.profile == "container" and self._workspaces is not None:
+            # What is not there yet cannot be covered, and those that are made later would be seen.
+            self._workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
             yield Mount("memory", os.path.realpath(self._workspaces))
             yield Mount("write", str(site.workspace))
         yield Mount("write", str(site.own))

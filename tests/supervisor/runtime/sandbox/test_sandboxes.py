@@ -124,6 +124,29 @@ def test_on_a_machine_that_is_thrown_away_an_agent_sees_no_workspace_of_another(
 
 
 @needs("bubblewrap")
+def test_on_a_machine_that_is_thrown_away_workspaces_that_are_made_later_are_not_seen_either(tmp_path: Path) -> None:
+    folder = tmp_path / "ada/workspaces"
+    for name in ("ada/state", "repo"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    section = SandboxSection(profile="container")
+    made = Sandboxes("bubblewrap", section, tmp_path / "ada", (tmp_path / "ada/state",), os.environ, folder)
+    launch = made.wrap(replace(site(tmp_path), cli="/bin/sh"))
+    command = f"echo ready; read line; ls {folder}; echo end"
+    with subprocess.Popen(
+        [*launch.words, launch.program, "-c", command],
+        env=launch.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "ready\n"
+        (folder / "theirs").mkdir(parents=True)
+        told, _ = started.communicate("go\n")
+    assert told == "end\n"
+
+
+@needs("bubblewrap")
 def test_the_bound_on_processes_is_given_to_a_sandbox_with_a_namespace_of_its_own_alone(tmp_path: Path) -> None:
     for kind in ("bubblewrap", "landlock"):
         if kind == "landlock" and abi() < 3:
