@@ -22,6 +22,18 @@ DEEPEST = 4
 MOST_FOUND = 50
 """Files that one look returns."""
 
+MOST_WITHIN = 1_000
+"""Entries that one look takes up in one folder of an editor and the like; ordinary ones have some dozen."""
+
+MOST_WITHIN_ALL = 20_000
+"""Entries that it takes up in all of them: 60 ms on a warm disk."""
+
+MOST_REPOSITORIES = 50
+"""Repositories below a workspace whose configuration one look reads."""
+
+MOST_KEYS = 500
+"""Keys that one look returns."""
+
 MOST_CONFIGURATION = 65_536
 """Bytes of a configuration of git that are read; ordinary ones have some hundred."""
 
@@ -63,19 +75,21 @@ def look(workspace: Path, checkout: Path, since: float, *, deep: bool) -> Plante
         since: Unix time from which entries are new.
         deep: Whether to look into folders below the workspace too.
     """
-    found: list[str] = []
-    keys: set[tuple[str, str]] = set()
+    seen = _Look(since)
     folders = _folders(workspace) if deep else iter([workspace])
-    left = MOST_ENTRIES
+    left, repositories = MOST_ENTRIES, MOST_REPOSITORIES
     for folder in folders:
         for name in RUN_LATER:
-            found += _new(folder / name, since)
-        if folder == workspace or _kind(folder / ".git") is not None:
-            _of_git(folder, checkout if folder == workspace else folder, since, found, keys)
+            seen.path(folder / name)
+        if folder == workspace:
+            seen.repository(folder, checkout)
+        elif repositories and _kind(folder / ".git") is not None:
+            repositories -= 1
+            seen.repository(folder, folder)
         left -= 1
-        if len(found) >= MOST_FOUND or left < 0:
+        if len(seen.found) >= MOST_FOUND or left < 0:
             break
-    return Planted(tuple(dict.fromkeys(found))[:MOST_FOUND], frozenset(keys))
+    return Planted(tuple(seen.found), frozenset(seen.keys))
 
 
 def _folders(workspace: Path) -> Iterator[Path]:
@@ -104,52 +118,77 @@ def _may_hold(entry: "os.DirEntry[str]") -> bool:
     return not named and entry.is_dir(follow_symlinks=False)
 
 
-def _of_git(folder: Path, checkout: Path, since: float, found: list[str], keys: set[tuple[str, str]]) -> None:
-    """Look at what git obeys in a folder's repository."""
-    link = folder / ".git"
-    kind = _kind(link)
-    if kind is not None and not stat.S_ISDIR(kind):
-        found += _new(link, since)
-    common = checkout / ".git"
-    for name in (*OF_A_WORKTREE[:1], "info/attributes", "objects/info/alternates"):
-        found += _new(common / name, since)
-    hooks = common / "hooks"
-    if stat.S_ISLNK(_kind(hooks) or 0):
-        found += _new(hooks, since)
-    for path in _entries(hooks):
-        if not path.name.endswith(".sample"):
-            found += _new(path, since)
-    for name in ("config", "config.worktree"):
-        keys.update((f"{common / name}: {key}", value) for key, value in _keys(common / name))
+@dataclass(slots=True)
+class _Look:
+    """Findings of one look, and the entries that it may still take up."""
 
+    since: float
+    found: dict[str, None] = field(default_factory=dict)
+    keys: set[tuple[str, str]] = field(default_factory=set)
+    left: int = MOST_WITHIN_ALL
+    left_here: int = 0
 
-def _new(path: Path, since: float) -> Iterator[str]:
-    """Yield a path if its entry changed since then: a file, or what of a folder did, or a folder moved there."""
-    try:
-        about = path.lstat()
-    except OSError:
-        return
-    if not stat.S_ISDIR(about.st_mode):
-        if about.st_ctime >= since:
-            yield str(path)
-        return
-    within = [each for entry in _entries(path) for each in _new_within(entry, since)]
-    yield from within
-    # An entry that is made or taken away sets both times of a folder; a folder that is moved has its own changed alone.
-    if not within and about.st_ctime >= since and about.st_ctime_ns > about.st_mtime_ns:
-        yield str(path)
+    def repository(self, folder: Path, checkout: Path) -> None:
+        """Look at what git obeys in a folder's repository."""
+        link = folder / ".git"
+        kind = _kind(link)
+        if kind is not None and not stat.S_ISDIR(kind):
+            self.path(link)
+        common = checkout / ".git"
+        for name in (*OF_A_WORKTREE[:1], "info/attributes", "objects/info/alternates"):
+            self.path(common / name)
+        hooks = common / "hooks"
+        if stat.S_ISLNK(_kind(hooks) or 0):
+            self.path(hooks)
+        for path in _entries(hooks):
+            if not path.name.endswith(".sample"):
+                self.path(path)
+        for name in ("config", "config.worktree"):
+            for key, value in _keys(common / name):
+                if len(self.keys) >= MOST_KEYS:
+                    return
+                self.keys.add((f"{common / name}: {key}", value))
 
+    def path(self, path: Path) -> None:
+        """Note a path if its entry changed since then: a file, or what of a folder did, or a folder moved there."""
+        try:
+            about = path.lstat()
+        except OSError:
+            return
+        if not stat.S_ISDIR(about.st_mode):
+            self._file(path, about)
+            return
+        before, self.left_here = len(self.found), MOST_WITHIN
+        for entry in _entries(path):
+            self._within(entry)
+        # An entry that is made or taken away sets both times of a folder; a folder that is moved has its own changed
+        # alone.
+        alone = len(self.found) == before and about.st_ctime_ns > about.st_mtime_ns
+        if alone and about.st_ctime >= self.since:
+            self._note(path)
 
-def _new_within(path: Path, since: float, depth: int = 2) -> Iterator[str]:
-    try:
-        about = path.lstat()
-    except OSError:
-        return
-    if stat.S_ISDIR(about.st_mode):
+    def _within(self, path: Path, depth: int = 2) -> None:
+        if min(self.left, self.left_here) <= 0 or len(self.found) >= MOST_FOUND:
+            return
+        self.left -= 1
+        self.left_here -= 1
+        try:
+            about = path.lstat()
+        except OSError:
+            return
+        if not stat.S_ISDIR(about.st_mode):
+            self._file(path, about)
+            return
         for entry in _entries(path) if depth else ():
-            yield from _new_within(entry, since, depth - 1)
-    elif about.st_ctime >= since:
-        yield str(path)
+            self._within(entry, depth - 1)
+
+    def _file(self, path: Path, about: os.stat_result) -> None:
+        if about.st_ctime >= self.since:
+            self._note(path)
+
+    def _note(self, path: Path) -> None:
+        if len(self.found) < MOST_FOUND:
+            self.found[str(path)] = None
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -42,6 +42,9 @@ LONGEST_NAME = 160
 OVER = frozenset({AgentState.IDLE, AgentState.FINISHING, AgentState.WAITING})
 """States that follow on a turn, beside the ended ones."""
 
+QUOTES = str.maketrans("", "", "\"'\\")
+"""Signs by which a shell or git's configuration quotes a part of a key, as in `url."https://x/".insteadOf`."""
+
 NAMES = frozenset({".git", *RUN_LATER})
 
 WAY_OUT = (
@@ -114,7 +117,7 @@ class Planting:
                 known.told.add(touch.path)
         subject = made.action.subject
         if "git" in subject and len(known.commands) < MOST_TOLD:
-            known.commands.add(subject[:MOST_COMMAND].lower())
+            known.commands.add(subject[:MOST_COMMAND].lower().translate(QUOTES))
 
     def _begin(self, agent: str) -> None:
         known = self._agents[agent]
@@ -136,7 +139,7 @@ class Planting:
             except NotFoundError:
                 break
             workspace, checkout = Path(about.workspace), Path(about.project or about.workspace)
-            deep, known.acted = known.acted or known.over, False
+            deep, known.acted = known.keys is None or known.acted or known.over, False
             found = await anyio.to_thread.run_sync(partial(look, workspace, checkout, known.since, deep=deep))
             if known.keys is None:
                 known.keys, known.acted = found.keys, True  # how the agent finds it
@@ -175,7 +178,7 @@ def _told(path: str, told: set[str]) -> bool:
 
 def _named(key: str, commands: set[str]) -> bool:
     """Whether a reviewed command names a key of git."""
-    name = key.rpartition(": ")[2].lower()
+    name = key.rpartition(": ")[2].lower().translate(QUOTES)
     return any(name in command for command in commands)
 
 

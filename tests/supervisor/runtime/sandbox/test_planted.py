@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.sandbox.planted import DEEPEST, MOST_FOUND, look
+from supervisor.runtime.sandbox import planted
+from supervisor.runtime.sandbox.planted import DEEPEST, MOST_FOUND, MOST_KEYS, MOST_WITHIN, look
 from tests.stages.live import make_repository
 from tests.support import AS_OTHERS, holds_open
 
@@ -197,3 +198,42 @@ def test_a_look_is_bounded_by_depth_number_and_what_is_no_file(repository: Path)
     os.mkfifo(repository / ".git/config")
     assert look(repository, repository, since, deep=False).keys == frozenset()
     assert look(repository / "gone", repository / "gone", since, deep=True).files == ()
+
+
+def test_folders_that_hold_more_than_a_look_takes_up_end_it_and_not_the_machines_memory(repository: Path) -> None:
+    since = now()
+    for outer in range(15):
+        for inner in range(15):
+            (repository / f".idea/{outer}/{inner}").mkdir(parents=True)
+            for number in range(15):
+                (repository / f".idea/{outer}/{inner}/{number}").touch()
+    taken_up = 0
+    whole = planted._Look._within
+
+    def counted(seen: planted._Look, path: Path, depth: int = 2) -> None:
+        nonlocal taken_up
+        taken_up += 1
+        whole(seen, path, depth)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(planted._Look, "_within", counted)
+        assert len(names(repository, since)) == MOST_FOUND
+        found_early, taken_up = taken_up, 0
+        assert names(repository, now()) == []
+    assert found_early < 1_000
+    assert taken_up < 2 * MOST_WITHIN
+
+
+def test_keys_of_many_repositories_are_bounded_too(repository: Path) -> None:
+    text = "[alias]\n" + "".join(f"a{number} = x\n" for number in range(100))
+    for number in range(MOST_KEYS // 100 + 5):
+        (repository / f"r{number}/.git").mkdir(parents=True)
+        (repository / f"r{number}/.git/config").write_text(text)
+    assert len(look(repository, repository, 0.0, deep=True).keys) == MOST_KEYS
+
+
+def test_a_folder_of_git_that_the_kernel_does_not_look_up_has_nothing_to_tell(repository: Path) -> None:
+    """One of rights that were taken away gives such an error too, but not to root, who may run tests."""
+    unheard = repository / ("x" * 300)
+    assert look(repository, unheard, now(), deep=True).files == ()
+    assert look(unheard, unheard, now(), deep=True).files == ()

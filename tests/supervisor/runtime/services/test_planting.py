@@ -50,8 +50,10 @@ async def test_a_folder_in_place_of_what_git_reads_ends_no_daemon(base: Base) ->
 
 async def test_an_agent_that_planted_nothing_has_no_incident_whatever_was_there_before(base: Base) -> None:
     (base.repo / ".envrc").write_text("x")
-    with (base.repo / ".git/config").open("a") as file:
-        file.write("[core]\n\tfsmonitor = x\n")
+    (base.repo / "lib/.git").mkdir(parents=True)
+    for repository in (base.repo, base.repo / "lib"):
+        with (repository / ".git/config").open("a") as file:
+            file.write("[core]\n\tfsmonitor = x\n")
     base.cli("begin()\nfrom pathlib import Path\nPath('a.txt').write_text('x')\ndone()")
     async with run_daemon(base.setup()) as daemon:
         await daemon.submit(base.submission(), by="test")
@@ -74,6 +76,8 @@ def call(number, command):
 begin()
 call(1, "echo x > .envrc")
 call(2, "git config alias.st status")
+call(3, "git config 'url.https://a/.insteadOf' git:")
+call(4, 'git config url."https://b c/".insteadOf git:')
 open(".mcp.json", "w").write("{}")
 done()
 """
