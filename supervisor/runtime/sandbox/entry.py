@@ -19,6 +19,7 @@ import signal
 import stat
 import struct
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,8 @@ PROXY_PORT = 3128
 """Port of the proxy inside, on a loopback that is the agent's own."""
 
 PIECE_BYTES = 65_536
+FULL_SECONDS = 0.1
+"""Between two tries of the proxy to take a connection, while it has no descriptors left."""
 
 NOT_STARTED = 126
 """The exit code of shells for a program that is there and could not be started."""
@@ -177,8 +180,15 @@ def begin_proxy(gateway: str) -> None:
             back.join()
 
     while True:
-        connection, _ = listening.accept()
-        threading.Thread(target=lead, args=(connection,), daemon=True).start()
+        try:
+            connection, _ = listening.accept()
+        except OSError:  # no descriptors are left until some of its connections end
+            time.sleep(FULL_SECONDS)
+            continue
+        try:
+            threading.Thread(target=lead, args=(connection,), daemon=True).start()
+        except RuntimeError:  # no thread is left, as while the agent has all its processes: later ones may be led
+            connection.close()
 
 
 def _call(answer: int) -> int:

@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -127,3 +128,42 @@ def test_without_control_groups_a_sandbox_has_a_bound_on_processes_of_its_own_th
                 each.kill()
                 each.wait()
     assert done.stdout.splitlines() == ["refused True True", "stays"], done.stderr
+
+
+PROXY = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import entry
+entry.PROXY_PORT = int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+entry.begin_proxy(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_proxy_that_had_no_descriptors_left_leads_later_connections_again(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with socket.socket(socket.AF_UNIX) as gateway:
+        gateway.bind(str(tmp_path / "g"))
+        gateway.listen(64)
+        gateway.settimeout(30)
+        words = [sys.executable, "-c", PROXY, str(Path(entry.__file__).parent), str(tmp_path / "g"), str(port)]
+        started = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"ready\n"
+        try:
+            many = [socket.create_connection(("127.0.0.1", port)) for _ in range(30)]
+            led = [gateway.accept()[0] for _ in range(3)]
+            for each in (*many, *led):
+                each.close()
+            told = b""
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as last:
+                last.sendall(b"last")
+                while told != b"last":
+                    with gateway.accept()[0] as other:
+                        told = other.recv(10)
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.communicate()
