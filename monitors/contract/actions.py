@@ -97,8 +97,9 @@ class Origin:
 
     path: str
     """Absolute; with a slash at its end it stands for all below. Of a remote: the directory, `#` and its name."""
-    how: Literal["downloaded", "decoded", "cloned", "secret", "remote", "own"]
+    how: Literal["downloaded", "decoded", "cloned", "written", "secret", "remote", "own"]
     """`cloned`: git brought the whole folder.
+    `written`: the agent wrote or changed a script that is longer than a review reads.
     `secret`: the value of a variable that is named as a secret was written to it.
     `remote`: added or turned by git. `own`: written, read or taken away by the agent, so that nothing counts any
     more."""

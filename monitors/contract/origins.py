@@ -11,6 +11,9 @@ MAX_KNOWN = 200
 """Most origins kept of a run; past it, the directory that has most of them stands for these."""
 
 
+_BY_DANGER = ("own", "remote", "secret", "written", "cloned", "decoded", "downloaded")
+
+
 class Origins:
     """The origins known of one run: a fold over its reviews."""
 
@@ -37,7 +40,7 @@ class Origins:
             folder, _ = Counter(map(_folder, known)).most_common(1)[0]
             worst = max(
                 (one for path, one in known.items() if path.startswith(folder)),
-                key=lambda one: one.how in ("downloaded", "decoded"),
+                key=lambda one: _BY_DANGER.index(one.how),
             )
             known = {path: one for path, one in known.items() if not path.startswith(folder)}
             known[folder] = Origin(folder, worst.how, worst.by)

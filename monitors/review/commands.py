@@ -1,11 +1,11 @@
 """The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from monitors.contract.expressions import later
+from monitors.contract.actions import Origin
 from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
@@ -16,7 +16,7 @@ from monitors.review.programs.outputs import made
 from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
-from monitors.review.scene.places import TMPDIR, Place
+from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
 from monitors.review.shell.shells import shell_use
@@ -48,6 +48,7 @@ def command_findings(
         lambda: (
             [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
             + walk.unclear
+            + [f"{path}: {problem}" for path, problem in walk.unclear_in.items()]
             + ([walk.too_much] if walk.too_much else [])
         ),
     )
@@ -60,7 +61,9 @@ def command_findings(
     scene.beside = walk.beside
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    changed = dict.fromkeys((*walk.overlay.put(), *(path for path, access in scene.touches if access == "write")))
+    touched = [path for path, access in scene.touches if access == "write"]
+    scene.origins += (lengthened := list(_lengthened(walk, scene, touched)))
+    changed = dict.fromkeys((*walk.overlay.put(), *touched))
     no_text = _without_text(walk, scene) if changed else ()
     defined = [
         found
@@ -71,11 +74,11 @@ def command_findings(
     whole = [
         found
         for found in (
-            *_understood(walk),
+            *_understood(walk, long),
             *origins.findings(scene, walk),
             _new_remote(walk, scene),
             hidden_text(command),
-            _longer(walk, scene, long),
+            *_unread(walk, scene, long, {one.path: one for one in lengthened}),
             *defined,
         )
         if found is not None
@@ -273,35 +276,46 @@ def _variables(scene: Scene) -> dict[str, str]:
     }
 
 
-_GENERATED = later(r"/(?:configure|config\.(?:status|guess|sub)|libtool|ltmain\.sh|install-sh|gradlew|mvnw)\Z")
-"""Scripts that tools write and everybody runs; they are longer than a review goes through."""
+def _lengthened(walk: Walk, scene: Scene, touched: Iterable[str]) -> Iterator[Origin]:
+    """Yield the origins of long scripts on the disk that a command changes in place, as `sed -i` does."""
+    written = set(walk.overlay.put())
+    for path in touched:
+        if path in written or not origins.named_as_script(path):
+            continue
+        for one in walk.invocations:
+            keeps = one.name in _BRINGS_NO_TEXT or one.name in ("cp", "mv", "source", ".") or shell_use(one) is not None
+            if keeps or scene.reads_only(one) or all(scene.path(word, one) != path for word in one.args):
+                continue
+            if (origin := origins.writes_long(scene, path, None, one.text())) is not None:
+                yield origin
+            break
 
 
-def _longer(walk: Walk, scene: Scene, long: set[str]) -> Finding | None:
-    """Return the finding for a script on the disk that a shell runs and whose end no review has read.
+def _unread(walk: Walk, scene: Scene, long: set[str], lengthened: Mapping[str, Origin]) -> Iterator[Finding]:
+    """Yield the findings for scripts on the disk that a shell runs and whose end no review has read.
 
-    It is a warning if a tool has written it, or if it stands where the agent writes nothing.
+    A project's own are long, so that they are warned of. One is blocked if this run has written or changed it, if it
+    came from outside, or if it is not named as a script, since changes of others are not noted.
     """
-    for one in walk.invocations if long else ():
-        use = shell_use(one)
-        sourced = one.args[0] if one.args and one.name in ("source", ".") else one.program
-        word = use.file if use is not None else sourced
-        if word is None or not word.known or ("/" not in word and word is one.program):
+    for path, bound in walk.ran.items():
+        if not bound and path not in long:
             continue
-        path = walk.overlay.resolved(scene.path(word, one))
-        if path not in long or (word is one.program and not _OF_A_SHELL.match(scene.facts.text(path, 100) or "")):
-            continue
-        usual = _GENERATED.search(path) is not None or scene.places.place(path) is not Place.WORKSPACE
+        names = path, scene.facts.real(path)
+        known = (
+            lengthened.get(name) or origins.lengthened(scene.past, name) or origins.brought(scene.past, name)
+            for name in names
+        )
+        origin = next(filter(None, known), None)
+        after = f", which `{origin.by}` has {origin.how}" if origin is not None else ""
         found = not_read_to_its_end(
-            f"runs {scene.places.shown(path)}, of which a review reads the first {MAX_CODE} characters",
+            f"runs {scene.places.shown(path)}{after}, and no review reads it to its end: it has "
+            f"{bound or f'more than {MAX_CODE} characters'}",
             "Split it into scripts that are shorter.",
             "a script",
         )
-        return replace(found, risk=levels.CARE) if usual else found
-    return None
-
-
-_OF_A_SHELL = later(r"#![^\n]{0,60}\b(?:ba|da|z|k)?sh\b")
+        if origin is None and all(map(origins.named_as_script, names)):
+            found = replace(found, risk=levels.CARE, instead="Look through the rest of it first.")
+        yield found
 
 
 def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
@@ -331,16 +345,19 @@ def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
     return None
 
 
-def _understood(walk: Walk) -> list[Finding]:
+def _understood(walk: Walk, long: set[str]) -> list[Finding]:
     found: list[Finding] = []
+    # Of one that is not read to its end this is said, and a quote is open there.
+    whole = (problem for path, problem in walk.unclear_in.items() if path not in long and not walk.ran.get(path))
+    unclear = next(iter(walk.unclear), None) or next(whole, "")
     if walk.too_much:
         found.append(not_read_to_its_end(f"is more than a review goes through: {walk.too_much}", SPLIT, "a script"))
-    if walk.unclear:
+    if unclear:
         found.append(
             Finding(
                 "shell.not-understood",
                 levels.CARE,
-                f"is not proper shell: it has {walk.unclear[0]}",
+                f"is not proper shell: it has {unclear}",
                 "Mend the quoting, or write the script to a file.",
                 effect=effect("process", "runs a command that was not understood"),
             )

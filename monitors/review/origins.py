@@ -12,6 +12,7 @@ from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import tells, tells_all
 from monitors.review.checks.shells import DECODERS, downloads
+from monitors.review.languages.uses import MAX_CODE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
@@ -29,14 +30,51 @@ _BROUGHT = ("downloaded", "decoded", "cloned")
 
 
 def brought(known: Mapping[str, Origin], path: str) -> Origin | None:
-    """Return the origin of a file that an earlier call downloaded or decoded; None if there is none."""
-    if not known:
-        return None
+    """Return the origin of a file that an earlier call downloaded, decoded or cloned; None if there is none."""
+    found = _known(known, path)
+    return found if found is not None and found.how in _BROUGHT else None
+
+
+def lengthened(known: Mapping[str, Origin], path: str) -> Origin | None:
+    """Return the origin of a script that an earlier call wrote and that is longer than a review reads; else None."""
+    found = _known(known, path)
+    return found if found is not None and found.how == "written" else None
+
+
+def _known(known: Mapping[str, Origin], path: str) -> Origin | None:
     found, folder = known.get(path), path
-    while found is None and folder not in ("", "/"):
+    while known and found is None and folder not in ("", "/"):
         folder = posixpath.dirname(folder)
         found = known.get(folder.rstrip("/") + "/")
-    return found if found is not None and found.how in _BROUGHT else None
+    return found
+
+
+_SHELL_NAME = re.compile(r"\.(?:ba|da|z|k)?sh\Z|\.(?:bats|command|guess|sub|status)\Z")
+_NO_SUFFIX = re.compile(r"(?:\A|/)\.?[^./]+\Z")
+
+
+def named_as_script(path: str) -> bool:
+    """Whether a path is named as scripts for a shell are: by their suffix, or without any."""
+    return _SHELL_NAME.search(path) is not None or _NO_SUFFIX.search(path) is not None
+
+
+def writes_long(scene: Scene, path: str, text: str | None, by: str) -> Origin | None:
+    """Return the origin of a script that a call writes or changes if reviews will not read it to its end; else None.
+
+    Args:
+        scene: The action around it.
+        path: Absolute.
+        text: The whole text that it gets; None if it is not known, or only a piece of it.
+        by: The command or tool that writes it.
+    """
+    if not named_as_script(path):
+        return None
+    if text is None:
+        before = len(scene.facts.text(path, MAX_CODE) or "")
+        long = before >= MAX_CODE or (not before and _SHELL_NAME.search(path) is not None)
+    else:
+        long = len(text) >= MAX_CODE
+    return Origin(scene.facts.real(path), "written", by[:MAX_BY]) if long else None
 
 
 def maker(origin: Origin) -> Invocation:
@@ -65,7 +103,7 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
 def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     made: list[Origin] = []
     for path, sources in walk.overlay.written():
-        origin = _origin(path, sources)
+        origin = _origin(path, sources) or _long(scene, walk, path, sources)
         if origin is not None:
             made.append(origin)
         elif any(below(known, path) for known in scene.past):
@@ -87,6 +125,17 @@ def _origin(path: str, sources: tuple[Invocation, ...]) -> Origin | None:
         return Origin(path, "decoded", found.text()[:MAX_BY])
     teller = next((one for one in sources if tells(one) or tells_all(one)), None)
     return None if teller is None else Origin(path, "secret", teller.text()[:MAX_BY])
+
+
+def _long(scene: Scene, walk: Walk, path: str, sources: tuple[Invocation, ...]) -> Origin | None:
+    made, standing = walk.overlay.made(path), walk.overlay.standing(path)
+    if standing not in ("", path):
+        before = lengthened(scene.past, scene.facts.real(standing))
+        return None if before is None else Origin(scene.facts.real(path), "written", before.by)
+    if made is None:
+        return None
+    appended = made[0] if len(scene.facts.text(path, MAX_CODE) or "") < MAX_CODE else None
+    return writes_long(scene, path, appended, sources[0].text() if sources else "the shell")
 
 
 def _own(path: str) -> Origin:

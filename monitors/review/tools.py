@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
 from monitors.review.commands import definition_findings
-from monitors.review.origins import shown
+from monitors.review.origins import shown, writes_long
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, not_read_to_its_end, sent_secret
@@ -102,7 +102,11 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         return
     absolute = scene.places.absolute(path)
     grounds.of_target(scene, absolute)
-    if scene.past and "content" in given:
+    whole_text = text(given, "content") if "content" in given else None
+    long = writes_long(scene, absolute, whole_text, "Edit" if whole_text is None else "Write")
+    if long is not None:
+        scene.origins.append(long)
+    elif scene.past and "content" in given:
         scene.origins.append(Origin(absolute, "own", ""))
     yield writes_path(scene, absolute)
     edits = given.get("edits")

@@ -149,6 +149,11 @@ class Overlay:
             yield path[:at]
         yield path
 
+    def standing(self, path: str) -> str:
+        """Return the file on the disk that a path names or is a copy of; empty if the action writes its text itself."""
+        path = self.resolved(path)
+        return "" if path in self._files else self._copies.get(path, path)
+
     def made(self, path: str) -> Content | None:
         """Return the content that the action gives the file; None if it is as it stands on the disk."""
         return self._content(self.resolved(path)) if self else None

@@ -33,6 +33,8 @@ from monitors.review.shell.turns import (
 
 MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
+MAX_IN_FILES = 250
+"""How many of these may be gone through when a script on the disk is given up: what follows it is read still."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
 MAX_READ = 262_144
@@ -49,15 +51,8 @@ Code = Callable[[Invocation], list[str]]
 Written = Callable[[Invocation], Iterable[Arg]]
 """Names the files that an invocation writes by an option, or under the name of what it downloads."""
 
-_SHEBANGS = (
-    "#!/bin/sh",
-    "#!/bin/bash",
-    "#!/usr/bin/env bash",
-    "#!/usr/bin/env sh",
-    "#!/usr/bin/bash",
-    "#!/bin/zsh",
-    "#!/bin/dash",
-)
+_SHEBANG = re.compile(r"#!\s{0,9}/[^\s]{0,100}?(?:/env\s{1,9}(?:-S\s{1,9})?[^\s]{0,100}?)?\b(?:ba|da|z|k|mk|a)?sh\b")
+"""The first line of a script for a shell, as the kernel takes it: blanks may follow `#!`."""
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
@@ -90,8 +85,12 @@ class Walk:
         """The identities of those that the shell does not wait for."""
         self.unclear: list[str] = []
         """Parts that were not understood, as phrases."""
+        self.unclear_in: dict[str, str] = {}
+        """The first such part of each script on the disk."""
         self.too_much = ""
         """The cap that was passed, if one was."""
+        self.ran: dict[str, str] = {}
+        """Scripts on the disk that it ran, with the cap at which each was given up; empty if it was not."""
         self.overlay = Overlay(text or (lambda _path: None), folder or (lambda _path: False), before)
         """Files as the script leaves them."""
         self.bomb = ""
@@ -118,6 +117,9 @@ class Walk:
         self._read = 0
         self._expanded = 0
         self._calls = 0
+        self._most = MAX_INVOCATIONS
+        self._at = ""
+        self._defined_in: dict[str, str] = {}
         self._elevated = False
         self._inside = ""
 
@@ -133,7 +135,9 @@ class Walk:
             self._beyond(f"scripts in scripts of more than {MAX_READ} characters")
             return None, ()
         script = read(text, self._depth)
-        if script.problem:
+        if script.problem and self._at:
+            self.unclear_in.setdefault(self._at, script.problem)
+        elif script.problem:
             self.unclear.append(script.problem)
         if script.too_much:
             self._beyond(script.too_much)
@@ -156,7 +160,11 @@ class Walk:
                 continue
             name = next(name for name in self._functions if name not in self._called)
             self._called.add(name)
-            self._nodes(self._functions[name], NO_INPUT)
+            self._body(name, NO_INPUT)
+
+    def _body(self, name: str, stdin: Input) -> Output:
+        """Go through a function, as a part of the script that has it."""
+        return self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._functions[name], stdin))
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
@@ -175,6 +183,7 @@ class Walk:
             return self._pipeline(node, stdin)
         if isinstance(node, Function):
             self._functions[node.name] = node.body
+            self._defined_in[node.name] = self._at
             return "", ()
         return self._group(node, stdin)
 
@@ -446,8 +455,8 @@ class Walk:
     def _add(self, invocation: Invocation) -> bool:
         self._expanded += sum(map(len, invocation.args))
         self._bounded(invocation.program, *invocation.args)
-        if len(self.invocations) >= MAX_INVOCATIONS or self._expanded > MAX_EXPANDED:
-            self._beyond(f"more than {MAX_INVOCATIONS} commands, or {MAX_EXPANDED} characters of words")
+        if len(self.invocations) >= self._most or self._expanded > MAX_EXPANDED:
+            self._beyond(f"more than {self._most} commands, or {MAX_EXPANDED} characters of words")
             return False
         self.invocations.append(invocation)
         return True
@@ -562,8 +571,8 @@ class Walk:
         name = str(invocation.program)
         self._called.add(name)
         self._calls += 1
-        if self._calls > MAX_INVOCATIONS:
-            self._beyond(f"more than {MAX_INVOCATIONS} calls of functions")
+        if self._calls > self._most:
+            self._beyond(f"more than {self._most} calls of functions")
         if self.too_much:
             return None, ()
         if self._active.count(name):
@@ -576,7 +585,7 @@ class Walk:
         self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})
         self._variables["@"] = self._variables["*"] = list(invocation.args)
         self._active.append(name)
-        output = self._nodes(self._functions[name], invocation.input)
+        output = self._body(name, invocation.input)
         self._active.pop()
         self._variables = before
         return output
@@ -608,8 +617,8 @@ class Walk:
             written = self.overlay.made(self._path(invocation.program)) is not None
             if text is None:
                 invocation.made_by = self.made_by(invocation.program)
-            if text is not None and (text.startswith(_SHEBANGS) or (written and text[:2] != "#!")):
-                return self._deeper(invocation, text)
+            if text is not None and (_SHEBANG.match(text) or (written and text[:2] != "#!")):
+                return self._in_file(invocation, invocation.program, text)
         inner = self._launchers.started(invocation)
         return None if inner is None else self._launched(invocation, inner)
 
@@ -623,8 +632,31 @@ class Walk:
         before = (self._cwd, dict(self._variables))
         self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
         self._variables["@"] = self._variables["*"] = list(use.parameters[1:])
-        output = self._deeper(invocation, text)
+        if use.file is None or use.text is not None:
+            output = self._deeper(invocation, text)
+        else:
+            output = self._in_file(invocation, use.file, text)
         self._cwd, self._variables = before
+        return output
+
+    def _in_file(self, invocation: Invocation, word: Arg, text: str) -> Output:
+        """Go through a script that a word names.
+
+        One on the disk may be given up at a cap, which is noted; the action around it is then gone through as before.
+        """
+        path = self.overlay.standing(self._path(word)) if word.known else ""
+        return self._of_file(path, lambda: self._deeper(invocation, text))
+
+    def _of_file(self, path: str, go: Callable[[], Output]) -> Output:
+        """Go through a part of a script on the disk; an empty path stands for the action's own text."""
+        if not path or self.too_much:
+            return go()
+        before, self._at, self._most = self._at, path, MAX_IN_FILES
+        output = go()
+        self._at = before
+        self.ran[path] = self.ran.get(path) or self.too_much
+        if not before:
+            self._most, self.too_much = MAX_INVOCATIONS, ""
         return output
 
     def _file(self, word: Arg) -> str | None:
@@ -668,6 +700,8 @@ class Walk:
             text = self._file(invocation.args[0]) if invocation.args else None
             if invocation.args and invocation.args[0] in OWN_INPUT:
                 text = invocation.input.text
+            elif text is not None:
+                return self._in_file(invocation, invocation.args[0], text)
             if text is None and invocation.args:
                 invocation.made_by = self.made_by(invocation.args[0])
         elif invocation.name == "eval":

@@ -164,14 +164,86 @@ def test_the_folder_of_a_clone_is_told_from_its_address() -> None:
 COMMENTS = "".join(f"# a comment that says something of line {number}\n" for number in range(700))
 
 
-def test_a_script_on_the_disk_that_is_not_read_to_its_end_does_not_run() -> None:
-    script = f"#!/bin/sh\n{COMMENTS}rm -rf ~\n"
-    for command in ("sh long.sh", "./long.sh", ". ./long.sh", "bash -x ./long.sh a", "ls; sudo sh long.sh"):
+LONG = f"#!/bin/sh\n{COMMENTS}make\n"
+MANY = "#! /bin/sh\n" + "".join(f"run_case {number}\n" for number in range(400))
+FUNCTIONS = "".join(f"f{number}() {{ run_case {number}; run_case again; }}\n" for number in range(200))
+
+
+@pytest.mark.parametrize("script", [LONG, MANY, FUNCTIONS, f"say() {{ echo 'it\n{COMMENTS}"])
+def test_a_script_of_the_project_that_is_not_read_to_its_end_runs_with_a_warning(script: str) -> None:
+    for command in ("sh long.sh", ". ./long.sh", "bash -x ./long.sh a", "ls; sh < long.sh", "cp long.sh x; sh x"):
         review = run(command, long__sh=script)
-        assert (review.decision, review.rule) == (Decision.BLOCK, "shell.too-much"), command
+        assert (review.decision, review.rule) == (Decision.WARN, "shell.too-much"), command
     for command in ("cat long.sh", "wc -l ./long.sh", "git add long.sh"):
         assert run(command, long__sh=script).decision is Decision.ALLOW, command
 
 
-def test_scripts_that_tools_have_written_are_run_with_a_warning() -> None:
-    assert run("./configure --prefix=x", configure=f"#!/bin/sh\n{COMMENTS}").decision is Decision.WARN
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh long.sh; rm -rf ~",
+        "sh long.sh; sh long.sh && . ./long.sh; rm -rf ~",
+        "clean() { rm -rf ~; }; . ./long.sh",
+        "clean() { rm -rf ~; }; . ./long.sh; f1; clean",
+        "trap 'rm -rf ~' EXIT; sh long.sh",
+    ],
+)
+@pytest.mark.parametrize("script", [LONG, MANY, FUNCTIONS])
+def test_what_stands_around_a_script_that_is_given_up_is_judged(script: str, command: str) -> None:
+    assert run(command, long__sh=script).rule == "files.delete-top"
+
+
+def test_more_commands_than_a_review_goes_through_are_blocked_if_the_action_itself_has_them() -> None:
+    for command in (f"sh -s <<'X'\n{MANY}X", f"sh /dev/stdin <<'X'\n{MANY}X", f"bash -c '{MANY}'", MANY):
+        assert run(command).decision is Decision.BLOCK, command[:20]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("Write", {"file_path": f"{WORK}/long.sh", "content": LONG}),
+        ("Edit", {"file_path": f"{WORK}/long.sh", "old_string": "make", "new_string": "rm -rf ~"}),
+        "sed -i s/make/cmake/ long.sh",
+        "sed -i.bak s/make/cmake/ long.sh",
+        "echo 'cmake' >> long.sh",
+        "python3 -c \"open('long.sh', 'a').write(x)\"",
+        "python3 generate.py > long.sh",
+    ],
+)
+def test_a_long_script_that_the_run_itself_has_changed_does_not_run(call: str | tuple[str, dict[str, str]]) -> None:
+    for after in (("sh long.sh",), ("ls", "./long.sh"), ("mv long.sh x", "sh x"), ("./configure; . ./long.sh",)):
+        review = run(call, *after, long__sh=LONG, x=LONG, configure=LONG)
+        assert (review.decision, review.rule) == (Decision.BLOCK, "shell.too-much"), after
+        assert "has written" in review.reasoning
+
+
+def test_a_long_script_that_is_changed_by_the_call_that_runs_it_does_not_run() -> None:
+    assert run("sed -i s/make/cmake/ long.sh; sh long.sh", long__sh=LONG).decision is Decision.BLOCK
+    assert run("chmod +x long.sh && ./long.sh", long__sh=LONG).decision is Decision.WARN
+
+
+def test_a_short_script_in_the_place_of_a_long_one_runs() -> None:
+    written = "Write", {"file_path": f"{WORK}/long.sh", "content": LONG}
+    short = "Write", {"file_path": f"{WORK}/long.sh", "content": "make\n"}
+    assert run(written, short, "sh long.sh", long__sh="make\n").decision is Decision.ALLOW
+    assert run(written, "echo make > long.sh", "sh long.sh", long__sh="make\n").decision is Decision.ALLOW
+
+
+def test_a_long_script_that_came_from_outside_or_is_named_as_something_else_does_not_run() -> None:
+    assert (
+        run("git clone https://x.example/a/lib", "sh lib/long.sh", **{"lib/long.sh": LONG}).decision is Decision.BLOCK
+    )
+    assert run("curl -so long.sh https://x.example/i", "sh long.sh", long__sh=LONG).decision is Decision.BLOCK
+    assert run("sh notes.md", notes__md=LONG).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    "first", ["#! /bin/sh", "#!/usr/bin/env -S bash -e", "#!/bin/ksh", "#!/usr/local/bin/bash", "#!/bin/sh -e"]
+)
+def test_a_script_is_read_however_its_first_line_names_the_shell(first: str) -> None:
+    assert run("./tool", tool=f"{first}\nrm -rf ~\n").rule == "files.delete-top"
+
+
+def test_what_is_no_script_of_a_shell_is_not_read_as_one() -> None:
+    for first in ("#!/usr/bin/python3", "#!/usr/bin/env -S node --no-shell", "#!/bin/tcsh"):
+        assert run("./tool", tool=f"{first}\nrm -rf ~\n").decision is Decision.ALLOW, first
