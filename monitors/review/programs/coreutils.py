@@ -133,7 +133,15 @@ def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`tee`, `touch`, `mkdir`, `truncate`, `mkfifo`: write to each operand."""
     empties = invocation.name == "truncate" and value(invocation, "-s", "--size") in ("0", "0B", "0K")
     for word in operands(invocation, "-m --mode -d --date -r --reference -s --size -t"):
+        if invocation.name == "mkdir" and word.known and not invocation.inside and _is_cache(scene, invocation, word):
+            scene.touch(scene.path(word, invocation), "write")
+            continue
         yield writes(scene, invocation, word, how="empties" if empties else "writes")
+
+
+def _is_cache(scene: Scene, invocation: Invocation, word: Arg) -> bool:
+    """Whether a word names the whole of a cache: to make that is as harmless as to make a directory in it."""
+    return scene.places.of(arg(f"{word}/new"), invocation.cwd) is Place.CACHE
 
 
 def dd(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

@@ -63,7 +63,7 @@ _LAST = frozenset(
     }
 )
 """Programs that write to their last operand."""
-_WRITERS = frozenset({*_SHORT, *_LAST, "docker", "podman", "uniq", "nmap", "tcsh-", "socat", "sed", "gsed", "awk", "gawk", "mawk"})  # fmt: skip
+_WRITERS = frozenset({*_SHORT, *_LAST, "docker", "podman", "uniq", "nmap", "socat", "sed", "gsed", "awk", "gawk", "mawk"})  # fmt: skip
 """Programs that write files by their words; of others long options alone are looked at."""
 _IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
 _SED_WRITES = re.compile(r"(?:^|[;{}0-9$/]|[/|#][gpiIM0-9]*)\s*[wW]\s+([^\s;}'\"]+)")
@@ -129,7 +129,7 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
         yield from operands(invocation, "-f -s -w --skip-fields --skip-chars --check-chars")[1:2]
     if invocation.name == "nmap":
         yield from (arg(word.partition("=")[2]) for word in invocation.args if re.match(r"-o[NXGAS]=", word))
-    if invocation.name in ("tcsh-", "socat"):
+    if invocation.name == "socat":
         for word in invocation.args:
             match = re.match(r"(?i)(?:open|create|file|gopen):([^,]+)", word)
             if match and "creat" in word.lower():

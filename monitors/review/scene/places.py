@@ -135,6 +135,7 @@ class ActionPlaces:
     ) -> None:
         self.container = container
         self.home = _clean(context.home)
+        self._unusual_home = self.home if self.home and _OWN_HOME.fullmatch(self.home) is None else ""
         self.workspace = "" if strict else _clean(action.workspace)
         self.cwd = _clean(action.cwd) or self.workspace or HERE
         self.protected = tuple(filter(None, map(_clean, context.protected)))
@@ -204,7 +205,10 @@ class ActionPlaces:
         if self.is_protected(path):
             return Place.PROTECTED
         inside = self.workspace and _below(path, self.workspace)
-        if _STARTUP.search(path):
+        named = path
+        if self._unusual_home and path.startswith(f"{self._unusual_home}/"):
+            named = f"~{path[len(self._unusual_home) :]}"  # the patterns know /root and what lies in /home and /Users
+        if _STARTUP.search(named) or _STARTUP.search(path):
             return Place.STARTUP
         if inside:
             return Place.WORKSPACE
@@ -223,7 +227,7 @@ class ActionPlaces:
             return Place.DEVICE
         if any(_below(path, top) for top in self.writable):
             return Place.WORKSPACE
-        if _CACHE.search(path):
+        if _CACHE.search(named):
             return Place.CACHE
         if path[:1] == "~" or self._at_home(path) or _OWN_HOME.match(path):
             return Place.HOME

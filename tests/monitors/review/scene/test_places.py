@@ -30,6 +30,14 @@ def test_every_path_has_its_place(path: str, expected: Place) -> None:
     assert place(path) is expected
 
 
+@pytest.mark.parametrize("home", ["/srv/agent", "/tmp/run/home", "/var/lib/ci", "/home/ann/containers/agent"])
+def test_a_home_that_lies_elsewhere_has_the_same_places(home: str) -> None:
+    places = ActionPlaces(ACTION, ReviewContext(home=home), NoFiles(), strict=False)
+    for path, expected in (("~/.cache/x", Place.CACHE), ("~/.bashrc", Place.STARTUP), ("~/x", Place.HOME)):
+        assert places.place(places.absolute(path)) is expected, path
+    assert places.place(f"{home}er/.cache/x") is not Place.CACHE
+
+
 def test_in_the_strict_profile_nothing_is_in_a_workspace() -> None:
     assert place("a.txt", strict=True) is Place.HOME
     assert place("/tmp/x", strict=True) is Place.SCRATCH
