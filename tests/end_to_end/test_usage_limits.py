@@ -132,7 +132,13 @@ async def test_another_account_is_taken_live_and_pays_for_those_that_waited_and_
 
     def configured(account: Path) -> None:
         agent = {"command": str(stage.cli), "credential": f"file:{account}"}
-        file.write_text(yaml.safe_dump({**on_any_machine({"tasks": {"slots": 4}}), "agent": agent}))
+        replaced(yaml.safe_dump({**on_any_machine({"tasks": {"slots": 4}}), "agent": agent}))
+
+    def replaced(text: str) -> None:
+        """Write the file whole, so that no half of it is read."""
+        beside = file.with_suffix(".new")
+        beside.write_text(text)
+        beside.rename(file)
 
     configured(keys[0])
     source = ConfigSource({"HOME": str(stage.base.home)}, file, system=tmp_path / "none.yaml")
@@ -152,7 +158,7 @@ async def test_another_account_is_taken_live_and_pays_for_those_that_waited_and_
         await until(lambda: any("can be read by others" in one["summary"] for one in stage.base.incidents()))
         assert daemon.account == f"file:{keys[0]}", "what cannot be read changes nothing"
         keys[1].chmod(0o600)
-        file.write_text(file.read_text() + "\n")
+        replaced(file.read_text() + "\n")
         limit.holds = False
         await until(lambda: daemon.account == f"file:{keys[1]}")
         for agent in agents(stage).values():
