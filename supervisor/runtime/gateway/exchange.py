@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from traceback import extract_tb
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -42,6 +43,10 @@ DRAIN_SECONDS = 1.0
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made."""
+
+TRUST_SECONDS = 600.0
+"""How long the certificates of the machine are kept as they were read. To read them takes 20 ms and more, in which no
+agent is answered; a gateway runs for months, and a person who changes them waits no longer than this."""
 
 MOST_REFUSALS = 50
 """Refusals that are kept for the daemon, of each agent; further ones are counted alone."""
@@ -410,12 +415,26 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def trusting(now: float) -> ssl.SSLContext:
+    """Return what trusts the certificates of the machine as they were at most `TRUST_SECONDS` ago.
+
+    Args:
+        now: The time in seconds, by a clock that does not jump.
+    """
+    return _trusting(int(now // TRUST_SECONDS))
+
+
+@lru_cache(maxsize=1)
+def _trusting(_: int) -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
 async def _connect(url: SplitResult) -> ByteStream:
     secure = url.scheme == "https"
     host, port = url.hostname or "", url.port or (443 if secure else 80)
     with anyio.fail_after(CONNECT_SECONDS):
         if secure:
-            return await anyio.connect_tcp(host, port, tls=True, ssl_context=ssl.create_default_context())
+            return await anyio.connect_tcp(host, port, tls=True, ssl_context=trusting(anyio.current_time()))
         return await anyio.connect_tcp(host, port)
 
 

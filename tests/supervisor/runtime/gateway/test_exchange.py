@@ -5,11 +5,18 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.gateway import client
+from supervisor.runtime.gateway.exchange import TRUST_SECONDS, trusting
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, GrantedHost, Reached
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, GatewayStage, gateway
 
 MESSAGE = {"x-api-key": PLACEHOLDER, "cookie": "a=b", "connection": "x-left", "x-left": "1", "x-kept": "1"}
+
+
+def test_the_certificates_of_the_machine_are_read_anew_now_and_then_and_not_for_each_connection() -> None:
+    first = trusting(TRUST_SECONDS)
+    assert trusting(2 * TRUST_SECONDS - 1) is first
+    assert trusting(2 * TRUST_SECONDS) is not first
 
 
 async def test_a_call_of_the_model_gets_the_real_key_and_its_use_is_counted(tmp_path: Path) -> None:
