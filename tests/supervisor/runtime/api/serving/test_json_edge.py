@@ -68,7 +68,9 @@ def hammer(socket: Path, description: dict[str, Any]) -> None:
         sent = data.draw(st.just(json.dumps(body).encode()) | st.binary(max_size=20))
         query = "?" + quote(data.draw(TEXT).encode(errors="surrogatepass"), safe="=&") if not fields else ""
         with httpx.Client(
-            transport=httpx.HTTPTransport(uds=str(socket), verify=False), base_url="http://chaperon"
+            transport=httpx.HTTPTransport(uds=str(socket), verify=False),
+            base_url="http://chaperon",
+            timeout=60,  # the first one of a file waits for the reading process to start
         ) as client:
             answer = client.request(method.upper(), where + query, content=sent, headers=JSON)
         assert answer.status_code < 500, (method, path, answer.text)
