@@ -7,6 +7,7 @@ run goes on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from monitors.contract.issues import Detector, Issue
 from monitors.contract.observations import Observation
@@ -64,8 +65,7 @@ class _Watched:
         self._patience = patience
 
     def see(self, observation: Observation) -> Sequence[Issue]:
-        with self._patience.of(self.name):
-            return self._detector.see(observation)
+        return self._patience.of(self.name, partial(self._detector.see, observation))
 
 
 class _Unmade:

@@ -38,8 +38,8 @@ They must keep to `interventions.contract`; `supervisor.testing` has the checks.
 longer than a review may, is not asked again in the run; an incident says so, and the built-in ones answer in its place.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from interventions.contract import Answer, Case, LadderPosition, Past, Plan, Strategy, Unfit
@@ -51,7 +51,7 @@ from monitors.contract.tasks import Task
 from supervisor.config.model import Config
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.plugins import Plugin, PluginError
-from supervisor.runtime.assembly.reviewer import DEADLINE_SECONDS, LONGEST_SECONDS, ReviewDeadlineError, deadline
+from supervisor.runtime.assembly.reviewer import DEADLINE_SECONDS, LONGEST_SECONDS, Result, ReviewDeadlineError, within
 
 
 class TooSlowError(ChaperonError):
@@ -70,20 +70,18 @@ class Patience:
         self._limits = (deadline_seconds, longest_seconds)
         self._slow: set[str] = set()
 
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """Raise in the block once it takes too long.
+    def of(self, name: str, work: Callable[[], Result]) -> Result:
+        """Return what a plugin answers, and end it once it takes too long.
 
         Raises:
-            TooSlowError: It does, or this plugin did before.
+            TooSlowError: It does, or this plugin did before. What the plugin raises comes through.
         """
         if name in self._slow:
             raise TooSlowError(
                 f"the plugin {name} took too long before and is switched off until the daemon is restarted"
             )
         try:
-            with deadline(*self._limits):
-                yield
+            return within(*self._limits, work)
         except ReviewDeadlineError:
             self._slow.add(name)
             seconds = " or ".join(f"{limit:g} s" for limit in self._limits)
@@ -107,8 +105,7 @@ class WatchedAnswer:
 
     def plan(self, case: Case) -> Plan | Unfit:
         """Return the plugin's plan; its exceptions pass through."""
-        with self._patience.of(self.name):
-            return self._answer.plan(case)
+        return self._patience.of(self.name, partial(self._answer.plan, case))
 
 
 class WatchedStrategy:
@@ -121,13 +118,11 @@ class WatchedStrategy:
 
     def ladder(self, issue: Issue) -> Sequence[InterventionKind]:
         """The plugin's ladder; what it raises comes through."""
-        with self._patience.of(self.name):
-            return tuple(self._strategy.ladder(issue))
+        return self._patience.of(self.name, lambda: tuple(self._strategy.ladder(issue)))
 
     def position(self, ladder: Sequence[InterventionKind], past: Past) -> LadderPosition:
         """The plugin's position; what it raises comes through."""
-        with self._patience.of(self.name):
-            return self._strategy.position(ladder, past)
+        return self._patience.of(self.name, partial(self._strategy.position, ladder, past))
 
 
 class WatchedRecovery:
@@ -140,8 +135,7 @@ class WatchedRecovery:
 
     def after_end(self, ended: AgentEnd) -> RecoveryPlan | None:
         """The plugin's plan; what it raises comes through."""
-        with self._patience.of(self.name):
-            return self._recovery.after_end(ended)
+        return self._patience.of(self.name, partial(self._recovery.after_end, ended))
 
 
 class PluginInterventions:

@@ -29,11 +29,11 @@ Reviewers, rules and a risk calculator may come from plugins. A whole file of th
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ChaperonError, ReviewDeferredError
@@ -47,6 +47,8 @@ from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
+
+Result = TypeVar("Result")
 
 DEADLINE_SECONDS = 0.5
 """Processor seconds a review may use: a thousand times the usual fraction of a millisecond, ten times the most that
@@ -117,8 +119,8 @@ class WatchedReviewer:
         """
         started = self._clock.mono()
         try:
-            with deadline(self._deadline_seconds, self._longest_seconds):
-                review = self._reviewer.review(action, context)
+            work = partial(self._reviewer.review, action, context)
+            review = within(self._deadline_seconds, self._longest_seconds, work)
         except ReviewDeadlineError as error:
             if self._defers:
                 raise ReviewDeferredError(str(error)) from None
@@ -233,8 +235,15 @@ class _Timer:
         self._ours = self._others == NOBODY
         return {} if self._ours else before
 
-    def _expired(self, number: int, _frame: FrameType | None) -> None:
-        if not self._running:
+    def _expired(self, number: int, frame: FrameType | None) -> None:
+        """Raise the end if the work runs just now.
+
+        A signal that comes a moment before or behind it, on a machine that stood still, raises nothing: it would pass
+        the place where the timers are stopped, and the next one would end the daemon.
+        """
+        while frame is not None and frame.f_code is not _interruptible.__code__:
+            frame = frame.f_back
+        if not self._running or frame is None:
             return
         if number == signal.SIGVTALRM:
             self.expired = ReviewDeadlineError(self._seconds, "of processor time")
@@ -246,23 +255,26 @@ class _Timer:
 _timer = _Timer()
 
 
-@contextmanager
-def deadline(seconds: float, longest_seconds: float) -> Iterator[None]:
-    """Raise ReviewDeadlineError inside the block once it has used so much processor time, or taken so long.
+def within(seconds: float, longest_seconds: float, work: Callable[[], Result]) -> Result:
+    """Return what the work returns, and end it once it has used so much processor time, or taken so long.
 
     Signals are handled by the main thread alone; elsewhere, as in tests, there is no deadline.
+
+    Raises:
+        ReviewDeadlineError: It was ended, or went on although it was told to end. What it raises comes through.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        return work()
     before = _timer.start(seconds, longest_seconds)
     try:
-        try:
-            yield
-        finally:
-            _timer.stop(before)
-        if _timer.expired is not None:
-            raise _timer.expired
-    except ReviewDeadlineError:
-        _timer.stop(before)  # once more: it can fall into the very moment in which the timers are being stopped
-        raise
+        result = _interruptible(work)
+    finally:
+        _timer.stop(before)
+    if _timer.expired is not None:
+        raise _timer.expired
+    return result
+
+
+def _interruptible(work: Callable[[], Result]) -> Result:
+    """Do the work; beneath this call alone the end of its time is raised."""
+    return work()

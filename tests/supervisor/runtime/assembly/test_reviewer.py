@@ -125,6 +125,27 @@ def test_where_nobody_else_has_a_time_limit_each_review_is_still_ended_and_no_si
         signal.setitimer(signal.ITIMER_REAL, *limit)
 
 
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGVTALRM])
+def test_a_signal_that_comes_a_moment_before_or_behind_the_work_raises_nothing(number: signal.Signals) -> None:
+    """As on a machine that stood still: it would pass the place where the timers are stopped."""
+    before = reviewing._timer.start(10.0, 10.0)
+    try:
+        signal.raise_signal(number)
+        with pytest.raises(ReviewDeadlineError):
+            reviewing._interruptible(lambda: signal.raise_signal(number))
+        signal.raise_signal(number)
+    finally:
+        reviewing._timer.stop(before)
+
+
+@pytest.mark.parametrize("micros", range(1, 60))
+def test_however_early_the_time_is_over_the_timers_are_stopped(micros: int) -> None:
+    with contextlib.suppress(ReviewDeadlineError):
+        watched(lambda: None, deadline=10.0, longest=micros / 1e6)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    assert not reviewing._timer._running
+
+
 def test_the_deadline_is_each_reviews_own() -> None:
     for _ in range(5):
         watched(lambda: sum(range(100_000)), deadline=0.5)
