@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from supervisor.cli import common
 from supervisor.cli.client import DaemonGoneError, wait_for
 from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
-from tests.stages.daemon import Base, served
+from tests.stages.daemon import Base, served, until
 
 pytestmark = pytest.mark.slow
 
@@ -80,28 +80,22 @@ async def test_events_are_followed_over_a_restart_each_once(base: Base) -> None:
 
 
 async def test_incidents_are_followed_over_a_restart_each_once(base: Base) -> None:
-    def follow() -> list[str]:
-        found = follow_incidents(common.daemon(), wait=wait_for, pause=pause, skip=1)
-        return [one.record["type"] for one in islice(found, 3)]
-
     types: list[str] = []
 
-    async def in_thread() -> None:
-        types.extend(await anyio.to_thread.run_sync(follow))
+    def follow() -> None:
+        found = follow_incidents(common.daemon(), wait=wait_for, pause=pause, skip=1)
+        types.extend(one.record["type"] for one in islice(found, 3))
 
     async with anyio.create_task_group() as tasks:
         async with served(base) as (daemon, _):
             for type_ in ("passed_over", "first", "second"):
                 daemon.fault("", type_, "So.")
-            with anyio.fail_after(SECONDS):
-                while len(base.incidents()) < 3:
-                    await anyio.sleep(0.01)
-            tasks.start_soon(in_thread)
+            await until(lambda: len(base.incidents()) == 3)
+            tasks.start_soon(anyio.to_thread.run_sync, follow)
+            await until(lambda: types == ["first", "second"])
         async with served(base) as (daemon, _):
             daemon.fault("", "third", "So.")
-            with anyio.fail_after(SECONDS):
-                while not types:
-                    await anyio.sleep(0.01)
+            await until(lambda: len(types) == 3)
     assert types == ["first", "second", "third"]
 
 
