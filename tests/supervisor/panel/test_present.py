@@ -55,11 +55,13 @@ async def test_only_what_changed_is_read_anew_and_the_rest_stays_the_same_object
 async def test_a_daemon_whose_journal_is_another_one_is_read_whole(base: Base) -> None:
     """Its numbers begin anew: none of them is behind what was read."""
     base.plan("ls")
-    async with served(base) as (daemon, _), followed(base) as (feed, present):
-        await daemon.submit(base.submission(), by="test")
-        await until(lambda: daemon.board.summary("a1").ended_at is not None)
-        await caught_up(feed, daemon)
-        await present.read()
-        feed.last = 1
+    async with served(base) as (daemon, _):
+        async with followed(base) as (feed, present):
+            await daemon.submit(base.submission(), by="test")
+            await until(lambda: daemon.board.summary("a1").ended_at is not None)
+            await caught_up(feed, daemon)
+            await present.read()
+        feed.last = 1  # which it keeps, since nothing is followed any more
+        assert not feed.away
         present._agents.clear()
         assert [one["agent"] for one in (await present.read()).agents] == ["a1"]
