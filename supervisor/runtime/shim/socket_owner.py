@@ -12,6 +12,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from supervisor.runtime.shim import process_tree
@@ -44,6 +45,10 @@ ALL_STATES = 0xFFFFFFFF
 
 ANY_INTERFACE_AND_COOKIE = struct.pack("=I", 0) + b"\xff" * 8
 """The end of `struct inet_diag_sockid`: no interface, and INET_DIAG_NOCOOKIE twice."""
+
+LOOKS = 5
+"""How often a holder is looked for that goes while it is looked at: children between fork and exec live for less than a
+millisecond, on a busy machine for some."""
 
 ANSWER_SECONDS = 1.0
 """How long the kernel is waited for. It answers within the send."""
@@ -133,12 +138,22 @@ def holders(wanted: HeldSocket) -> Holders:
 
 
 def first_holder(wanted: HeldSocket) -> int:
-    """Return a process that holds a socket, 0 if none is found; the youngest are looked at first.
+    """Return the process that opened a socket, as far as it still holds it; 0 if none is found.
 
-    Blocks for less than 1 ms if it is one of these, and for some 10 ms if not.
+    The youngest are looked at first. Of a process that is just starting another one the child holds it too, until it
+    becomes that program: the first above that still holds it is taken.
+
+    Blocks for less than 1 ms if it is one of the youngest, and for some 10 ms if not.
     """
-    youngest = sorted(map(int, filter(str.isdecimal, process_tree.listing("/proc"))), reverse=True)
-    return next((pid for pid in youngest if holds(pid, wanted)), 0)
+    for _ in range(LOOKS):
+        youngest = sorted(map(int, filter(str.isdecimal, process_tree.listing("/proc"))), reverse=True)
+        found = next((pid for pid in youngest if holds(pid, wanted)), 0)
+        if not found:
+            break
+        line = process_tree.lineage(found) or []  # none: it has gone meanwhile, as such a child does
+        if holding := list(takewhile(lambda pid: holds(pid, wanted), line)):
+            return holding[-1]
+    return 0
 
 
 def holds(pid: int, wanted: HeldSocket) -> bool | None:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -50,6 +51,19 @@ def test_the_holder_of_a_socket_is_found() -> None:
         assert first_holder(found) == 0
         gone = socket_of(address, server.getsockname())
         assert gone is None or gone.inode == 0
+
+
+def test_of_a_process_that_is_starting_another_one_the_child_is_not_taken_for_the_holder() -> None:
+    """The child has all that its parent has open, until it becomes another program."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        found = socket_of(client.getsockname(), server.getsockname())
+        assert found is not None
+        starting = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[client.fileno()])
+        try:
+            assert starting.pid in holders(found).known
+            assert first_holder(found) == os.getpid()
+        finally:
+            starting.communicate()
 
 
 def test_a_socket_that_nobody_holds_has_no_holder() -> None:
