@@ -151,12 +151,8 @@ class _Look:
 
     def path(self, path: Path) -> None:
         """Note a path if its entry changed since then: a file, or what of a folder did, or a folder moved there."""
-        try:
-            about = path.lstat()
-        except OSError:
-            return
-        if not stat.S_ISDIR(about.st_mode):
-            self._file(path, about)
+        about = self._folder(path)
+        if about is None:
             return
         before, self.left_here = len(self.found), MOST_WITHIN
         for entry in _entries(path):
@@ -172,19 +168,21 @@ class _Look:
             return
         self.left -= 1
         self.left_here -= 1
+        if self._folder(path) is not None:
+            for entry in _entries(path) if depth else ():
+                self._within(entry, depth - 1)
+
+    def _folder(self, path: Path) -> os.stat_result | None:
+        """Return what is known of a folder; anything else is noted if it is new, and None."""
         try:
             about = path.lstat()
         except OSError:
-            return
-        if not stat.S_ISDIR(about.st_mode):
-            self._file(path, about)
-            return
-        for entry in _entries(path) if depth else ():
-            self._within(entry, depth - 1)
-
-    def _file(self, path: Path, about: os.stat_result) -> None:
+            return None
+        if stat.S_ISDIR(about.st_mode):
+            return about
         if about.st_ctime >= self.since:
             self._note(path)
+        return None
 
     def _note(self, path: Path) -> None:
         if len(self.found) < MOST_FOUND:

@@ -41,6 +41,8 @@ moment after it was looked at."""
 TRUST_COMMAND = "chaperon trust --programs"
 """Shows what the configuration has run, and with --accept confirms it."""
 
+TO_LOOK = f"To look, and to confirm them: {TRUST_COMMAND}"
+
 Fingerprint = tuple[tuple[int, ...] | None, ...]
 """Signs of a file's change, for each file: inode, size and times; None for one that is not there."""
 
@@ -203,8 +205,7 @@ class Reloading:
         except Exception as error:  # noqa: BLE001 - it runs plugins, and agents must not suffer for these
             self._refuse(error)
             return
-        self._refused = ""
-        self._unused("")
+        self._keep("")
         if policy is not None:
             self._take(found, policy)
         if found.at_the_start and found.at_the_start != self._waiting:
@@ -235,8 +236,7 @@ class Reloading:
         """Tell of programs that changed, once, and have those who load plugins themselves use the copies."""
         if error.what == self._refused:
             return
-        self._refused = error.what
-        self._unused(f"{error.what}. To look, and to confirm them: {TRUST_COMMAND}")
+        self._keep(error.what, TO_LOOK)
         self.renewed(error.running, self.policy.nobody)
         what = (
             f"The configuration was not taken: {error.what}. Nothing was changed; the policy {self.policy.digest} "
@@ -247,8 +247,7 @@ class Reloading:
     def told(self, changed: tuple[TrustedProgram, ...]) -> None:
         """Take note that the start has told of these."""
         if changed:
-            self._refused = distrusted_words(changed)
-            self._unused(f"{self._refused}. To look, and to confirm them: {TRUST_COMMAND}")
+            self._keep(distrusted_words(changed), TO_LOOK)
 
     def _refuse(self, error: Exception) -> None:
         """Tell of a configuration that cannot be used, once."""
@@ -260,13 +259,17 @@ class Reloading:
             says, way_out = f"{type(error).__name__}: {error}", "Mend the file, or take it out of the configuration."
         if says == self._refused:
             return
-        self._refused = says
-        self._unused(f"{says}. {way_out}")
+        self._keep(says, way_out)
         what = (
             f"The configuration changed and cannot be used: {says}. "
             f"Nothing was changed; the policy {self.policy.digest} holds on."
         )
         self._fault("", "configuration_refused", what, Severity.HIGH, way_out)
+
+    def _keep(self, why: str, way_out: str = "") -> None:
+        """Keep why the files are not in force, to tell of it once and to those who look; empty: they are."""
+        self._refused = why
+        self._unused(f"{why}. {way_out}" if why else "")
 
     def _take(self, found: ConfigChange, policy: Policy) -> None:
         """Put a policy in force: journalled first, and then given to the sessions, between two events."""
