@@ -17,7 +17,7 @@ from chaperon.calls import ApiCall, JsonObject
 from chaperon.hooks import hooks
 from chaperon.over import AsyncClient, SyncClient
 from monitors.contract.errors import ChaperonError
-from supervisor.cli.client import (
+from supervisor.cli.client_errors import (
     DaemonGoneError,
     MisusedError,
     NoDaemonError,

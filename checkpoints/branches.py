@@ -33,7 +33,7 @@ def own_commits(project: Path, branch: str) -> int:
                 if isinstance(target, pygit2.Commit):
                     walker.hide(target.id)
         return sum(1 for _, _ in zip(walker, range(MOST_COUNTED), strict=False))
-    except (pygit2.GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise CheckpointError(f"The branches of {project} cannot be read: {error}.") from error
 
 
@@ -53,7 +53,7 @@ def remove_branch(project: Path, branch: str) -> str:
             raise CheckpointError(f"The branch {branch} is checked out somewhere and was not removed.")
         tip = str(found.target)
         found.delete()
-    except pygit2.GitError as error:
+    except (pygit2.GitError, OSError) as error:
         raise CheckpointError(f"The branch {branch} could not be removed: {error}.") from error
     return tip
 
@@ -63,6 +63,6 @@ def _opened(project: Path) -> pygit2.Repository:
     if opened is None:
         try:
             return pygit2.Repository(str(project))
-        except pygit2.GitError as error:
+        except (pygit2.GitError, OSError) as error:
             raise CheckpointError(f"{project} is no git repository any more.") from error
     return opened

@@ -31,7 +31,7 @@ def branches_of(project: Path) -> dict[str, str]:
         return {}
     try:
         found = {name: git.references[name].resolve().target for name in git.references if name.startswith(BRANCH)}
-    except (pygit2.GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise CheckpointError(f"The branches of {project} cannot be read: {error}.") from error
     return {name: str(target) for name, target in found.items()}
 
@@ -53,7 +53,7 @@ def hold(project: Path, name: str, commits: Mapping[str, str]) -> None:
     try:
         for label, commit in commits.items():
             git.references.create(f"{HOLDING}{name}/{label}", pygit2.Oid(hex=commit), force=True)
-    except (pygit2.GitError, ValueError) as error:
+    except (pygit2.GitError, OSError, ValueError) as error:
         raise CheckpointError(
             f"The commits of {project} could not be held: {error}. No checkpoint was made."
         ) from error
@@ -70,7 +70,7 @@ def let_go(project: Path, name: str) -> None:
         if git is not None:
             for ref in _below(git, f"{HOLDING}{name}/"):
                 git.references.delete(ref)
-    except (pygit2.GitError, KeyError) as error:
+    except (pygit2.GitError, OSError, KeyError) as error:
         raise CheckpointError(f"The refs of {name} in {project} could not be removed: {error}.") from error
 
 
@@ -95,7 +95,7 @@ def commits_between(project: Path, old: Iterable[str], new: str) -> int:
         for commit in old:
             walker.hide(pygit2.Oid(hex=commit))
         return sum(1 for _ in walker)
-    except (pygit2.GitError, KeyError, ValueError):
+    except (pygit2.GitError, OSError, KeyError, ValueError):
         return 0
 
 
@@ -136,7 +136,7 @@ def set_branches(project: Path, then: Mapping[str, str], gone: frozenset[str], n
             else:
                 done.append(f"{_short(name)} was removed; it was at {str(branch.target)[:12]}")
                 branch.delete()
-    except (pygit2.GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise CheckpointError(f"The branches of {project} could not be set: {error}.") from error
     return tuple(done)
 
@@ -209,5 +209,5 @@ def open_project(project: Path) -> pygit2.Repository | None:
         return None
     try:
         return pygit2.Repository(str(project))
-    except pygit2.GitError as error:
+    except (pygit2.GitError, OSError) as error:
         raise CheckpointError(f"The repository of {project} cannot be opened: {error}.") from error

@@ -16,6 +16,7 @@ import pygit2
 from checkpoints.errors import CheckpointError
 from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
+from host.apart import run_apart
 from host.durable import is_temporary, replace_file
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
@@ -230,14 +231,13 @@ class ProjectWorktrees:
         return (*lost, *self._uncommitted(path), *self._state_lost(path))
 
     def _uncommitted(self, path: Path) -> list[str]:
-        opened = repository.open_worktree(path)
-        if opened is None:
-            return ["Its state cannot be read."]
         try:
-            changed = [name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED]
-        except pygit2.GitError as error:
+            changed = run_apart(_changed, path)
+        except (pygit2.GitError, OSError, ValueError) as error:
             return [f"Its state cannot be read: {error}."]
-        return [f"{counted(len(changed), 'path is', 'paths are')} not committed."] if changed else []
+        if changed is None:
+            return ["Its state cannot be read."]
+        return [f"{counted(changed, 'path is', 'paths are')} not committed."] if changed else []
 
     def _state_lost(self, path: Path) -> list[str]:
         state = repository.look(repository.find(path))
@@ -257,7 +257,7 @@ class ProjectWorktrees:
     def _descends(self, tip: str, commit: str) -> bool:
         try:
             return bool(self._git.descendant_of(tip, commit))
-        except (pygit2.GitError, ValueError):
+        except (pygit2.GitError, OSError, ValueError):
             return False
 
     def remove(self, name: str, *, given_up: bool = False) -> None:
@@ -317,3 +317,11 @@ def _read(path: Path) -> Workspace:
             f"{path} does not describe a workspace: {error}. The worktree beside it is untouched.",
             way_out="Move the record away; the worktree can then be looked at with git.",
         ) from error
+
+
+def _changed(worktree: Path) -> int | None:
+    """Count the paths that are not committed; None if there is no repository. An agent can make that last for hours."""
+    opened = repository.open_worktree(worktree)
+    if opened is None:
+        return None
+    return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in opened.status().values())

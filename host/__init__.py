@@ -1,8 +1,11 @@
 """The machine: what the daemon and the checkpoints both ask of the kernel. It knows nothing of agents.
 
+apart        functions run in a process of their own, which is ended if it takes too long
 children     programs run to their end
+cut_waits    waits of foreign code in a worker thread, cut by a signal
 disk_errors  the errors of a disk that is full or fails, in the three widths that callers need
 durable      files that survive
-threads      worker threads on a machine that gives no more of them
+plain_files  files that others may have put there, opened without a wait
+threads      worker threads on a machine that gives no more of them, and with waits cut
 unix_sockets  connecting to a Unix socket whose queue may be full
 """

@@ -1,7 +1,8 @@
-"""Worker threads on a machine that gives no more of them.
+"""Worker threads on a machine that gives no more of them, and with work in them that would wait for ever.
 
 A program may use up all processes of its user, or of their control group; each thread counts as one. Then
-`anyio.to_thread.run_sync` raises, and whatever asked for the thread would end, the daemon with it.
+`anyio.to_thread.run_sync` raises, and whatever asked for the thread would end, the daemon with it. Foreign code in a
+thread may wait for what an agent holds up: `host.cut_waits` says how, and cuts it.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from host.cut_waits import waits_cut
+
 AGAIN_SECONDS = 0.1
 """Between two tries to get a thread."""
 NO_THREAD = "can't start new thread"
@@ -19,6 +22,8 @@ NO_THREAD = "can't start new thread"
 
 def wait_for_threads(tell: Callable[[str], object]) -> None:
     """Have `anyio.to_thread.run_sync` wait for a thread from here on, in all libraries; done once for a process.
+
+    Waits of foreign code in these threads are cut.
 
     Args:
         tell: Told once each time that there is none.
@@ -34,7 +39,8 @@ def wait_for_threads(tell: Callable[[str], object]) -> None:
         def begin() -> object:
             nonlocal begun
             begun = True
-            return func(*args)
+            with waits_cut():
+                return func(*args)
 
         while True:
             try:

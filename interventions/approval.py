@@ -4,14 +4,18 @@ An action that waits is denied at its deadline. A block stays a block: a person 
 rule forbids. The agent cannot approve its own actions: every way of replying calls `refuse_agent` first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from monitors.contract.actions import Action, Review
 from monitors.contract.bounds import Key, Seconds, Texts
-from monitors.contract.effects import ASK_FOR, check_names, is_one_of
+from monitors.contract.effects import ASK_FOR, EFFECTS, check_names, is_one_of
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Decision
+
+_SAYS: Mapping[str, str] = {name: effect.says for name, effect in EFFECTS.items()}
+"""The meaning of each type of side effect; plugins have others."""
 
 DENIED_BY_PERSON = "chaperon.denied-by-person"
 DEADLINE_PASSED = "chaperon.approval-deadline"
@@ -53,7 +57,8 @@ def needs_person(action: Action, review: Review, settings: ApprovalSettings) -> 
         return "what a tool of an MCP server does cannot be told"
     for effect in review.side_effects:
         if is_one_of(effect.type, settings.require_approval_for):
-            return f"{effect.type}: {effect.details}"
+            says = _SAYS.get(effect.type)
+            return f"it {says} ({effect.details})" if says else f"{effect.type}: {effect.details}"
     return ""
 
 

@@ -9,11 +9,11 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     # A kernel file in memory, once at the start.
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
-    ("supervisor/runtime/filesystem.py", frozenset({"_repository", "ignored", "kind", "names", "real", "stamp", "text"})),
-    # What both ask of git: the path up to the worktree, and its configuration.
+    ("supervisor/runtime/filesystem.py", frozenset({"ignored", "kind", "names", "real", "stamp", "text"})),
+    # What a correction asks of git: the path up to the worktree, and its configuration.
     ("checkpoints/workspace/repository.py", frozenset({"open_worktree"})),
     # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.
-    ("supervisor/runtime/assembly/workspace_facts.py", frozenset({"_entries", "_node", "_python", "moved_to", "owner_and_mode"})),
+    ("supervisor/runtime/assembly/workspace_facts.py", frozenset({"_entries", "_looked_at", "_node", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
     ("tests/supervisor/runtime/conftest.py", frozenset({"living", "clear", "eventually"})),
     ("tests/stages/house.py", frozenset({"events", "house", "make_workspace", "tree", "process"})),
@@ -29,9 +29,10 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
         "test_frozen_processes_stand_still_and_go_on_when_thawed",
     })),
     ("tests/supervisor/runtime/processes/test_shim_client.py", frozenset({
-        "test_an_agent_that_ended_alone_left_all_it_said", "test_an_agent_speaks_is_spoken_to_and_ends_with_a_record",
+        "test_an_agent_speaks_is_spoken_to_and_ends_with_a_record",
         "test_a_launch_that_nobody_waited_for_leaves_no_agent", "test_what_cannot_be_started_says_why",
     })),
+    ("tests/supervisor/runtime/processes/test_shim_remains.py", frozenset({"test_an_agent_that_ended_alone_left_all_it_said"})),
     ("tests/supervisor/runtime/processes/test_leftovers.py", frozenset({
         "lose", "test_while_the_shim_lives_nothing_is_left_over", "test_a_lost_agent_has_no_record_and_nobody_listens",
         "test_a_process_with_another_nonce_is_nobody_of_ours",

@@ -16,6 +16,7 @@ LOGINS = "supervisor/runtime/gateway/git_remotes.py"
 """Has git ask the person's credential helpers, which their own configuration names; it reads no repository."""
 
 STARTERS = {
+    "host/apart.py": "this program itself: functions that an agent can make last",
     "host/children.py": "programs that run to their end",
     "supervisor/runtime/reading/reader.py": "the process that reads: this program itself",
     "supervisor/runtime/processes/shim_client.py": "shims",
@@ -40,6 +41,7 @@ RUNNERS = {
     "supervisor/runtime/processes/contained.py": "checks of agents' work",
     "supervisor/runtime/processes/find_cli.py": "the CLI, for its version",
     "supervisor/runtime/processes/user_program.py": "programs that the user's configuration names",
+    "supervisor/runtime/attached/launcher.py": "the compiler, on the program of hooks, and that program for a look",
     "supervisor/runtime/gateway/credential.py": "a program that the user's configuration names",
     "supervisor/runtime/gateway/git_remotes.py": "git, for the login that the person's credential helpers have of a remote",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",

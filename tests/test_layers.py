@@ -22,7 +22,7 @@ LAYERS = {
     "host": (),
     "supervisor.protocol": PARTS,
     "supervisor.core": (*PARTS, "supervisor.protocol"),
-    "supervisor.config": (*PARTS, "supervisor.protocol", "supervisor.core"),
+    "supervisor.config": (*PARTS, "supervisor.protocol", "supervisor.core", "host"),
     "supervisor.runtime": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "host"),
     "supervisor.testing": (*PARTS, "supervisor.protocol"),
     "supervisor.rehearsal": (*PARTS, "supervisor.protocol", "supervisor.core", "supervisor.config", "supervisor.runtime"),

@@ -28,7 +28,7 @@ def check_movable(folders: GitFolders | None, target: Checkpoint) -> None:
         )
     try:
         known = then.head in pygit2.Repository(str(folders.own))
-    except (pygit2.GitError, ValueError):
+    except (pygit2.GitError, OSError, ValueError):
         known = False
     if not known:
         raise RestoreRefusedError(
@@ -53,7 +53,7 @@ def move_branch(folders: GitFolders, target: Checkpoint) -> str:
         kept = f"{KEPT}{target.name}-{now.head[:12]}"
         repository.references.create(kept, now.head, force=True)
         repository.references[now.branch].set_target(then.head, f"chaperon: back to {target.name}")
-    except (pygit2.GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise RestoreFailedError(
             f"The branch {now.branch} was not moved to {then.head[:12]}: {error}. The files were restored.",
             way_out=_BY_HAND,

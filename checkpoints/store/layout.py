@@ -11,6 +11,7 @@ import pygit2
 from checkpoints.errors import CheckpointError, StoreDamagedError, room_needed
 from checkpoints.store.stored import LEDGER
 from host.durable import sync_path, write_new
+from host.plain_files import read_plain
 
 _FOLDERS = (
     "restores",
@@ -19,6 +20,9 @@ _FOLDERS = (
     "objects.git/refs/checkpoints",
     "objects.git/info",
 )
+
+MOST_PATH_BYTES = 4096
+"""Most of a path: PATH_MAX of the kernel."""
 
 _CONFIG = """\
 [core]
@@ -101,8 +105,11 @@ def _borrow(alternates: Path, project: Path) -> None:
 
 def _common_folder(git_folder: Path) -> Path:
     """Return the folder that holds the objects of a worktree's repository."""
-    common = git_folder / "commondir"
-    return (git_folder / common.read_text().strip()).resolve() if common.exists() else git_folder
+    try:
+        common = os.fsdecode(read_plain(git_folder / "commondir", MOST_PATH_BYTES).strip())
+    except FileNotFoundError:
+        return git_folder
+    return (git_folder / common).resolve()
 
 
 def take_ownership(folder: Path) -> int:

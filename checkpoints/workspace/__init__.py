@@ -2,6 +2,7 @@
 
 capture           capture of a workspace as a checkpoint in the store
 ignore            Git's rules for ignored paths
+ignored           a single path against these rules
 incremental       from changed paths to edits of the last tree
 index             the paths in git's index
 notes             the kernel's notes of changes, inotify(7), read for many workspaces by a few threads

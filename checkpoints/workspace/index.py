@@ -5,11 +5,12 @@ has no paths: ignored files that were never captured then stay out, as in a repo
 """
 
 import os
-import stat
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import FileMode
+
+from host.plain_files import open_plain
 
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 """A larger index names nothing: one entry takes about 100 bytes, so this is for two million files."""
@@ -131,18 +132,10 @@ def _look(path: Path) -> Look | None:
 
 def _open(path: Path) -> pygit2.Index | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe in its place holds nobody up
-    except (OSError, ValueError):
-        return None
-    try:
-        state = os.fstat(fd)
-        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_INDEX_BYTES:
-            return None
-        return _Readable(f"/proc/self/fd/{fd}")
+        with open_plain(path) as fd:
+            return _Readable(f"/proc/self/fd/{fd}") if os.fstat(fd).st_size <= MAX_INDEX_BYTES else None
     except (OSError, pygit2.GitError):
         return None
-    finally:
-        os.close(fd)
 
 
 def _has_below(index: pygit2.Index, prefix: bytes) -> bool:

@@ -7,6 +7,7 @@ is the folder in which `.git` lies, whatever the repository says of it.
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pygit2
 
 from checkpoints.model import RepositoryState
 from checkpoints.workspace.ignore import MAX_FILE_BYTES, Rules, TrackedPaths, parse
+from host.plain_files import open_plain, read_plain, read_up_to
 
 _OPERATIONS = {
     "rebase-merge": "rebase",
@@ -49,7 +51,10 @@ def find(worktree: Path) -> GitFolders | None:
     if not (own / "HEAD").is_file():
         return None
     common = _text(own / "commondir").strip()
-    return GitFolders(own, (own / common).resolve() if common else own)
+    try:
+        return GitFolders(own, (own / common).resolve() if common else own)
+    except (OSError, ValueError, RuntimeError):  # it has a NUL, or goes round in links
+        return None
 
 
 def tracked(folders: GitFolders | None) -> int | None:
@@ -60,8 +65,8 @@ def tracked(folders: GitFolders | None) -> int | None:
     if folders is None:
         return None
     try:
-        with (folders.own / "index").open("rb") as file:
-            head = file.read(12)
+        with open_plain(folders.own / "index") as fd:
+            head = read_up_to(fd, 12)
     except OSError:
         return None
     return int.from_bytes(head[8:12]) if head[:4] == b"DIRC" and len(head) == 12 else None
@@ -80,7 +85,7 @@ def open_worktree(directory: Path) -> pygit2.Repository | None:
     """
     try:
         top = above(directory.resolve())
-        if top is None:
+        if top is None or _holds_up(find(top)):
             return None
         opened = pygit2.Repository(str(top))
         if Path(opened.workdir or "") != top:
@@ -88,6 +93,17 @@ def open_worktree(directory: Path) -> pygit2.Repository | None:
     except (pygit2.GitError, OSError, ValueError, KeyError, RuntimeError):
         return None
     return opened
+
+
+def _holds_up(folders: GitFolders | None) -> bool:
+    """Whether libgit2 would wait for ever as it opens a repository: an agent can put a pipe in place of these files.
+
+    It looks at no object and at no included configuration.
+    """
+    if folders is None:
+        return False
+    files = (folders.own / "config.worktree", folders.common / "config", folders.common / "shallow")
+    return any(stat.S_ISFIFO(file.stat().st_mode) for file in files if file.exists())
 
 
 def project_of(worktree: Path) -> Path:
@@ -131,10 +147,8 @@ def _text(path: Path) -> str:
 def _data(path: Path, limit: int) -> bytes:
     """Return a file's content; empty if it is absent, unreadable, no plain file, or over the limit."""
     try:
-        if not path.is_file() or path.stat().st_size > limit:
-            return b""
-        return path.read_bytes()
-    except (OSError, ValueError):
+        return read_plain(path, limit)
+    except OSError:
         return b""
 
 
@@ -191,22 +205,32 @@ def _homes() -> tuple[Path, Path]:
 def ignore_sources(folders: GitFolders | None) -> IgnoreSources:
     """Return where ignore rules come from: `core.excludesFile` as git would find it, then the repository's own list."""
     home, user = _homes()
-    configs = user_configs()
+    users = user_configs()
+    configs = list(users)
     files = [user / "ignore"]
     if folders is not None:
         configs.append(folders.common / "config")
         files.append(folders.common / "info" / "exclude")
     for config in configs:
-        named = _excludes_file(config)
+        named = _excludes_file(config, follow=config in users)
         if named is not None:
             files[0] = home / named[2:] if named.startswith("~/") else Path(named)
     watched = (*configs, *files)
     return IgnoreSources(tuple(files), watched, looks_of(watched))
 
 
-def _excludes_file(config: Path) -> str | None:
+def _excludes_file(config: Path, *, follow: bool) -> str | None:
+    """Return the file of rules that a configuration names; None if it names none.
+
+    Args:
+        config: The file.
+        follow: Whether it may include others. An agent can write its repository's, and have it include a pipe, for
+            which libgit2 would wait for ever: such a one names none, and so more is captured, never less.
+    """
     try:
-        if not config.is_file():
+        text = read_plain(config, MAX_FILE_BYTES).lower()
+        includes = b"include" in text
+        if (includes and not follow) or (not includes and b"excludesfile" not in text):
             return None
         values = pygit2.Config(str(config))
         return str(values["core.excludesfile"]) if "core.excludesfile" in values else None

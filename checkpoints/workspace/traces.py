@@ -4,15 +4,20 @@ Everything is read as data, as in `repository`: no git runs, and broken files re
 repository, others may have done these operations too.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.workspace.repository import GitFolders
+from host.plain_files import open_plain, read_plain, read_up_to
 
 MOST_LOG_BYTES = 4 * 1024 * 1024
 """Most of one reflog that is read, from its end: 20,000 lines, more than a run writes."""
+
+MOST_PATH_BYTES = 4096
+"""Most of a path: PATH_MAX of the kernel."""
 
 MOST_REFS = 2_000
 """Most reflogs that are looked at: those that changed last are first."""
@@ -120,12 +125,9 @@ def _changed_files(folder: Path, since: float) -> list[Path]:
 
 def _entries(log: Path) -> list[ReflogEntry]:
     try:
-        if not log.is_file() or log.is_symlink():
-            return []
-        with log.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - MOST_LOG_BYTES))
-            text = file.read(MOST_LOG_BYTES).decode("utf-8", "replace")
+        with open_plain(log, links=False) as fd:
+            os.lseek(fd, max(0, os.fstat(fd).st_size - MOST_LOG_BYTES), os.SEEK_SET)
+            text = read_up_to(fd, MOST_LOG_BYTES).decode("utf-8", "replace")
     except OSError:
         return []
     matches = (_ENTRY.fullmatch(line) for line in text.split("\n"))
@@ -142,7 +144,7 @@ def _worktrees(folders: GitFolders, since: float) -> tuple[str, ...]:
     for file in _changed_files(folders.common / "worktrees", since):
         if file.name == "gitdir" and file.parent.parent == folders.common / "worktrees":
             try:
-                made.append(str(Path(file.read_text("utf-8", "replace").strip()).parent))
+                made.append(str(Path(os.fsdecode(read_plain(file, MOST_PATH_BYTES, links=False).strip())).parent))
             except OSError:
                 continue
     return tuple(sorted(made))

@@ -41,7 +41,7 @@ class AgentEnd:
     """How an agent ended."""
 
     prompt: str
-    """The prompt of its task."""
+    """The prompt of its task, and what else it was told at its start as one that goes on with another's work."""
     said: str
     """The last result or the tail of its standard error, whichever there is."""
     began: bool
@@ -138,14 +138,15 @@ def _go_on(ended: AgentEnd, why: str, cause: EndCause, wait: float) -> RecoveryP
 
 
 def _after_crash(ended: AgentEnd, max_retries: int) -> RecoveryPlan:
-    if not ended.began:
+    refused = ended.resume_refused and not ended.killed
+    if not ended.began and not refused:
         return RecoveryPlan(Follow.PERSON, "It ended before it began; see what its CLI said, and chaperon doctor.")
     if ended.crashes > max_retries:
         return RecoveryPlan(
             Follow.PERSON,
             f"Its agents crashed {counted(ended.crashes, 'time')}, and {max_retries} retries are the most.",
         )
-    if ended.resume_refused and not ended.killed:
+    if refused:
         said = " ".join(ended.said.split())[:200] or ended.last.how
         why = f"Its CLI refused to resume its session ({said}); it begins anew, with what is known."
         return RecoveryPlan(Follow.FRESH, why, prompt=context(ended.prompt, replace(ended.last, same_session=False)))

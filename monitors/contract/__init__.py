@@ -13,6 +13,7 @@ observations  observations: an agent's run as a sequence of steps, free of the w
               see it
 origins       origins over the calls of a run: a bounded fold over its reviews, which each later review is given
 progress      progress of long work: what, how far, how long yet
+subjects      what a call is about, by its input
 tasks         tasks
 todo          the agent's own list of what it has to do, as it keeps it with the CLI's tools
 wording       how counts, times, sizes and money are written for people, in every view and sentence

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from monitors.contract.subjects import subject_of
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
 
@@ -18,9 +19,6 @@ AGENT_TOOLS = frozenset({"Task", "Agent", "Workflow"})
 
 WEB_TOOLS = frozenset({"WebFetch", "WebSearch"})
 """Tools of the CLI that ask other hosts."""
-
-SUBJECT_FIELDS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt")
-"""Fields of tool inputs that say what a call is about, most telling first: a user's rules and allowances go by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +42,6 @@ class Action:
     def subject(self) -> str:
         """The main field of the input: its command, path, address or the like; empty if there is none."""
         return subject_of(self.input)
-
-
-def subject_of(given: Mapping[str, Any]) -> str:
-    """Return what a call of this input is about; empty if it does not say."""
-    texts = (given.get(name) for name in SUBJECT_FIELDS)
-    return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +89,10 @@ class Origin:
 
     path: str
     """Absolute; with a slash at its end it stands for all below. Of a remote: the directory, `#` and its name."""
-    how: Literal["downloaded", "decoded", "cloned", "written", "secret", "remote", "own"]
+    how: Literal["downloaded", "decoded", "cloned", "written", "harmful", "secret", "remote", "own"]
     """`cloned`: git brought the whole folder.
     `written`: the agent wrote or changed a script that is longer than a review reads.
+    `harmful`: the agent wrote code there that does what no review lets a command do; `by` says what.
     `secret`: the value of a variable that is named as a secret was written to it.
     `remote`: added or turned by git. `own`: written, read or taken away by the agent, so that nothing counts any
     more."""

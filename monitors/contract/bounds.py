@@ -41,6 +41,13 @@ def is_expression(value: str) -> str:
     return value
 
 
+def is_argument(value: str) -> str:
+    """Return a program's argument as it is; raises ValueError if the kernel takes no such one."""
+    if "\0" in value:
+        raise ValueError("it has a NUL character, which no program can be given")
+    return value
+
+
 Flag = Annotated[bool, Key()]
 """True or false."""
 
@@ -64,6 +71,9 @@ Days = Annotated[int, Key(), Ge(1), Le(36_500)]
 
 Text = Annotated[str, Key()]
 """One text."""
+
+Argument = Annotated[str, Key(check=is_argument)]
+"""A text that a program is given."""
 
 Texts = Annotated[tuple[str, ...], Key()]
 """A list of texts."""

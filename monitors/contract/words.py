@@ -1,6 +1,7 @@
 """The enumerations of reviews and issues: decisions, severities, and how closely a run is watched."""
 
 from enum import StrEnum
+from typing import Literal
 
 
 class Decision(StrEnum):
@@ -52,3 +53,7 @@ class Sensitivity(StrEnum):
     """The thresholds as they are set."""
     HIGH = "high"
     """Two thirds are enough."""
+
+
+Profile = Literal["standard", "strict", "container"]
+"""The surroundings by which an action is judged."""

@@ -15,7 +15,7 @@ from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.walk import Walk
 
 CHECKS = frozenset({
-    "chaperon.self-protection", "code.connects", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
+    "chaperon.self-protection", "code.connects", "code.harmful-source", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
     "files.delete", "files.delete-cache", "files.delete-device", "files.delete-elsewhere", "files.delete-empty", "files.delete-ignored",
     "files.delete-null", "files.delete-outside", "files.delete-recursive", "files.delete-repository", "files.delete-scratch", "files.delete-secret",
     "files.delete-system", "files.delete-top", "files.delete-unknown", "files.empty", "files.startup-handed", "files.write", "files.write-device",

@@ -9,7 +9,7 @@ from monitors.contract.actions import Origin
 from monitors.review import origins
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
-from monitors.review.languages.interpreters import code_uses
+from monitors.review.languages.interpreters import code_uses, unknown_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
 from monitors.review.programs.coreutils import MODELS
 from monitors.review.programs.outputs import made
@@ -213,6 +213,8 @@ class _Reading:
 
     def _code(self, invocation: Invocation) -> list[str]:
         found = code_uses(self._interpreted(invocation), self._files, self._own)
+        if found is None and invocation.args and invocation.name and not self._known(invocation.name):
+            found = unknown_uses(invocation)
         if found is not None:
             self.uses[id(invocation)] = found
             for path, text in found.files.items():
@@ -279,16 +281,17 @@ def _variables(scene: Scene) -> dict[str, str]:
 def _lengthened(walk: Walk, scene: Scene, touched: Iterable[str]) -> Iterator[Origin]:
     """Yield the origins of long scripts on the disk that a command changes in place, as `sed -i` does."""
     written = set(walk.overlay.put())
-    for path in touched:
-        if path in written or not origins.named_as_script(path):
-            continue
-        for one in walk.invocations:
-            keeps = one.name in _BRINGS_NO_TEXT or one.name in ("cp", "mv", "source", ".") or shell_use(one) is not None
-            if keeps or scene.reads_only(one) or all(scene.path(word, one) != path for word in one.args):
-                continue
-            if (origin := origins.writes_long(scene, path, None, one.text())) is not None:
-                yield origin
-            break
+    sought = [path for path in touched if path not in written and origins.named_as_script(path)]
+    left, by = set(sought), dict[str, Invocation]()
+    for one in walk.invocations if left else ():
+        named = left.intersection(scene.path(word, one) for word in one.args)
+        keeps = one.name in _BRINGS_NO_TEXT or one.name in ("cp", "mv", "source", ".") or shell_use(one) is not None
+        if named and not keeps and not scene.reads_only(one):
+            by.update(dict.fromkeys(named, one))
+            left -= named
+    for path in sought:
+        if path in by and (origin := origins.writes_long(scene, path, None, by[path].text())) is not None:
+            yield origin
 
 
 def _unread(walk: Walk, scene: Scene, long: set[str], lengthened: Mapping[str, Origin]) -> Iterator[Finding]:

@@ -40,13 +40,13 @@ MAX_TEXT = 20_000
 """Most characters judged of one field."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall"})  # fmt: skip
+_DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall", "empty", "deactivate", "deprovision", "obliterate"})  # fmt: skip
 _DELETES = frozenset({"delete", "remove", "rm", "unlink", "rmdir", "trash", "clear", "del", *_DESTROYS})
 _SHARED = frozenset({
     "repo", "repository", "branch", "project", "database", "db", "table", "bucket", "namespace", "ns", "cluster", "org",
     "organization", "environment", "env", "app", "application", "service", "instance", "user", "volume", "collection",
     "deployment", "zone", "domain", "vm", "server", "stack", "team", "account", "site", "schema", "release", "tag", "vpc",
-    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset", "worker", "many", "index", "queue", "topic", "pg", "function", "lambda", "pipeline", "host",
+    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset", "worker", "many", "index", "queue", "topic", "pg", "function", "lambda", "pipeline", "host", "tenant", "customer", "member", "group", "trash", "drive", "share", "container", "registry", "topics", "stream", "key", "certificate", "realm", "network", "subnet", "disk", "image",
 })  # fmt: skip
 """Things on other machines that others use as well, and that a call to delete takes from them."""
 _MONEY = frozenset({"refund", "payout", "charge", "withdraw", "purchase"})
@@ -54,7 +54,7 @@ _LOOKS = frozenset({"list", "get", "read", "search", "find", "show", "describe",
 """Verbs of tools that only look."""
 _MOVES = frozenset({"move", "rename", "mv"})
 _WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download", "push", "commit"})  # fmt: skip
-_RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal", "cmd", "command", "script", "spawn", "process", "repl", "interpreter", "call", "invoke", "start", "ssh", "code"})  # fmt: skip
+_RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal", "cmd", "command", "script", "spawn", "process", "repl", "interpreter", "call", "invoke", "start", "ssh", "code", "tmux", "pty", "tty", "console", "iterm", "screen", "ruby", "php", "perl", "lua"})  # fmt: skip
 _BROWSERS = frozenset({"browser", "playwright", "puppeteer", "chrome", "page", "selenium"})
 _SQL_SERVERS = frozenset({"sql", "postgres", "postgresql", "pg", "mysql", "mariadb", "sqlite", "db", "database", "duckdb", "snowflake", "bigquery", "supabase", "neon", "clickhouse", "mssql", "oracle", "redshift", "query"})  # fmt: skip
 _LOOKS_SQL = re.compile(
@@ -67,6 +67,9 @@ _PROGRAMS: Mapping[str, str] = {
     "mongo": "mongosh --eval", "mongodb": "mongosh --eval", "heroku": "heroku", "npm": "npm",
 }  # fmt: skip
 """Programs that servers stand for, by a word of their name."""
+_TYPED = frozenset({"keys", "data", "text", "input", "chars", "keystrokes", "characters"})
+"""Fields that are typed at a terminal."""
+_TERMINALS = frozenset({"tmux", "pty", "tty", "console", "iterm", "screen", "terminal", "shell", "keys", "bash"})
 _CODE_FIELDS = frozenset({"script", "code", "source", "snippet", "program", "expression", "statement", "statements", "input", "cell", "body", "commands", "cli_command", "command_line", "commandline", "shell", "line"})  # fmt: skip
 _ARGUMENTS = ("args", "arguments", "argv", "params", "parameters")
 _STARTED = ("command", "cmd", "program", "executable", "binary", "file")
@@ -179,6 +182,7 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
         return
     for name, value in given.items():
         stated = str(name).lower() in _CODE_FIELDS or (isinstance(value, str) and _LOSES_ALL.search(value[:MAX_TEXT]))
+        stated = stated or (str(name).lower() in _TYPED and not _TERMINALS.isdisjoint(every))
         if stated and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
             yield from _unread(value)
@@ -233,7 +237,7 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
     javascript = bool({"node", "js", "javascript", "deno", "bun", "typescript"}.intersection(names))
     if _SQL_SERVERS.intersection(names) and _LOOKS_SQL.match(text):
         return
-    languages = ["python"] if python else ["other"] if javascript else ["sh", "python"]
+    languages = ["python"] if python else ["other"] if javascript else ["sh", "python", "other"]
     if python:
         for line in text.splitlines()[:MAX_FIELDS]:
             if line.lstrip()[:1] == "!":  # a shell's line of a notebook
@@ -265,6 +269,17 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
                 for rule in scene.book.matching(client, operands):
                     yield rule.finding(client)
                 yield from _unread(text)
+            if isinstance(text, str) and _LOSES_GRAPH.search(text[:MAX_TEXT]):
+                yield Finding(
+                    "database.lose",
+                    levels.HARM,
+                    "deletes what the database holds",
+                    "Name what is to go by a WHERE.",
+                    effect=effect("database", "deletes all nodes of a graph"),
+                )
+
+
+_LOSES_GRAPH = re.compile(r"\bMATCH\s?\([^()\n]{0,100}\)\s{1,9}(?:DETACH\s{1,9})?DELETE\b", re.IGNORECASE)
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -274,9 +289,10 @@ def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[st
     """Judge paths by what the tool does with them."""
     for name, path in _named(given):
         place = scene.places.absolute(path.removeprefix("file://"))
+        top = place in ("/", scene.places.home)
         away = name in _FROM and not _MOVES.isdisjoint(verbs)
         if not _DELETES.isdisjoint(verbs) or away:
-            whole = bool({"directory", "dir", "folder", "rmdir", "tree", "recursive"}.intersection(verbs))
+            whole = bool({"directory", "dir", "folder", "rmdir", "tree", "recursive"}.intersection(verbs)) or top
             recursive = whole or given.get("recursive") is True or away
             yield from _known(deletes_path(scene, place, _BY_TOOL, recursive=recursive, forced=recursive))
         written_to = not _WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in _TO)
@@ -343,6 +359,14 @@ def _push(said: Mapping[str, Any]) -> str:
     return f"git push --force origin {shlex.quote(str(said.get('branch', '')))}" if forced else ""
 
 
+def _request(said: Mapping[str, Any]) -> str:
+    method, url = said.get("method"), said.get("url")
+    if not isinstance(method, str) or not isinstance(url, str) or "://" not in url:
+        return ""
+    body = next((said[name] for name in ("body", "data", "json", "payload") if isinstance(said.get(name), str)), "")
+    return shlex.join(["curl", "-X", method.upper(), url, *(["-d", body] if body else [])])
+
+
 def _apply(said: Mapping[str, Any]) -> str:
     approved = any(said.get(name) is True for name in ("auto_approve", "autoapprove", "approve", "yes"))
     return "terraform apply -auto-approve" if approved else ""
@@ -393,6 +417,7 @@ _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
     ),
     (lambda names: bool({"container", "docker", "podman"} & names), _container),
     (lambda names: bool({"k8s", "kubernetes", "kubectl", "manifest", "pod"} & names), _manifest),
+    (lambda _names: True, _request),
     (lambda names: "push" in names, _push),
     (lambda names: "reset" in names, _reset),
     (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),

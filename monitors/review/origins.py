@@ -12,6 +12,7 @@ from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import tells, tells_all
 from monitors.review.checks.shells import DECODERS, downloads
+from monitors.review.languages.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
 from monitors.review.languages.uses import MAX_CODE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -199,7 +200,12 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
     """Yield a finding for each file that the script runs, if an earlier call brought it and it is unread."""
     if not scene.past:
         return
+    built = any(origin.how == "downloaded" for origin in scene.past.values())
+    harmful = [origin for origin in scene.past.values() if origin.how == "harmful"]
     for one in walk.invocations:
+        yield from _harm_of(scene, walk, one, harmful) if harmful else ()
+        yield from _of_project(scene, one)
+        yield from _of_source(scene, walk, one) if built else ()
         program = as_program(one) or one
         if "/" not in program.program and program is one:
             continue
@@ -215,3 +221,103 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
             effect=effect("code_execution", f"runs what an earlier call has {origin.how}", target=path),
             elevated=one.elevated,
         )
+
+
+_PROJECTS = ("cloned", "downloaded")
+_TARGETS = re.compile(
+    r"(?:build|install|test|run|check|compile|start|ci|i|all|up|bootstrap|configure|package|verify|dist)\b"
+)
+
+
+def _of_project(scene: Scene, one: Invocation) -> Iterator[Finding]:
+    """Yield a finding for the build of a folder that an earlier call brought, and in which nothing was read."""
+    if one.name not in BUILDERS or one.inside:
+        return
+    at = next(
+        (
+            str(one.args[at + 1])
+            for at, word in enumerate(one.args[:-1])
+            if word in ("-C", "--prefix", "--directory", "-p")
+        ),
+        "",
+    )
+    folder = scene.places.absolute(at, one.cwd) if at else one.cwd or scene.places.cwd
+    origin = _known(scene.past, f"{folder.rstrip('/')}/Makefile")
+    if origin is not None and origin.how in _PROJECTS and (not one.args or any(map(_TARGETS.match, one.operands()))):
+        yield Finding(
+            "shell.run-brought",
+            levels.CARE,
+            f"builds {scene.places.shown(folder)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
+            "Read its build files first.",
+            effect=effect("code_execution", f"builds what an earlier call has {origin.how}", target=folder),
+        )
+
+
+def _of_source(scene: Scene, walk: Walk, one: Invocation) -> Iterator[Finding]:
+    """Yield a finding for a source that an earlier call downloaded, unread, that is built or run by name."""
+    for word in one.args[:100]:
+        suffix = posixpath.splitext(word)[1].lower()
+        if not word.known or one.name not in BUILDS.get(suffix, ()):
+            continue
+        path = walk.overlay.resolved(scene.path(word, one))
+        origin = brought(scene.past, path)
+        if origin is not None and origin.how == "downloaded" and walk.overlay.made(path) is None:
+            yield Finding(
+                "shell.run-brought",
+                levels.HARM,
+                f"builds or runs {scene.places.shown(path)}, which `{origin.by}` has downloaded, unread",
+                "Read it first.",
+                effect=effect("code_execution", "runs what an earlier call has downloaded", target=path),
+                elevated=one.elevated,
+            )
+            return
+
+
+def _harm_of(scene: Scene, walk: Walk, one: Invocation, harmful: list[Origin]) -> Iterator[Finding]:
+    """Yield a finding for a command that builds or runs a source of the agent's own that does harm."""
+    if not one.name or one.name in ("cd", "export", "set", "echo", "test", "["):
+        return
+    named = {
+        walk.overlay.resolved(scene.places.absolute(word.partition("::")[0], one.cwd))
+        for word in one.args[:100]
+        if word.known and word[:1] != "-"
+    }
+    for origin in harmful:
+        if walk.overlay.made(origin.path) is not None:
+            continue  # the call itself writes it, and is judged by what it then has
+        if _runs_named(scene, one, origin.path, named) or _takes_up(scene, one, origin.path, named):
+            yield Finding(
+                "code.harmful-source",
+                levels.HARM,
+                f"builds or runs {scene.places.shown(origin.path)}, which this run has written, and {origin.by}",
+                "Take that out of the file first.",
+                effect=effect("code_execution", f"runs {origin.path}, {origin.by}"[:300], target=origin.path),
+                elevated=one.elevated,
+            )
+            return
+
+
+def _runs_named(scene: Scene, one: Invocation, path: str, named: set[str]) -> bool:
+    if path not in named:
+        return False
+    options = SCRIPT_OPTIONS.get(one.name)
+    if options is not None:
+        return any(word in options for word in one.args)
+    return one.name not in SHOWS and not scene.reads_only(one)
+
+
+def _takes_up(scene: Scene, one: Invocation, path: str, named: set[str]) -> bool:
+    suffix = posixpath.splitext(path)[1].lower()
+    if one.name not in BUILDS.get(suffix, ()) or one.inside or not _DRY.isdisjoint(one.args):
+        return False
+    folder = one.cwd or scene.places.cwd
+    if not below(path, folder) and not below(folder, scene.places.workspace or "/\0"):
+        return False
+    others = [each for each in named if posixpath.splitext(each)[1].lower() == suffix]
+    if others:
+        return path in others
+    folders = [each for each in named if scene.facts.kind(each) == "directory"]
+    return not folders or any(below(path, each) for each in folders)
+
+
+_DRY = frozenset({"--version", "-V", "--help", "-h", "-n", "--dry-run", "--list", "-l"})

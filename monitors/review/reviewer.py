@@ -89,6 +89,7 @@ class StepReviewer:
             found, seen = command_findings(command, scene, note)
             for path, text in scene.files.items():
                 found += written.findings(scene, path, {"text": text})
+                scene.origins += written.harm_left(scene, path, text, whole=True)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         if self._settings.profile == "container":

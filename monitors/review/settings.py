@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from monitors.contract.words import Sensitivity
+from monitors.contract.words import Profile, Sensitivity
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.shell.launchers import LauncherLayout
-
-Profile = Literal["standard", "strict", "container"]
-"""The surroundings by which an action is judged."""
 
 
 @dataclass(frozen=True, slots=True)

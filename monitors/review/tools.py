@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
+from monitors.review.checks.secrets import secret_words
 from monitors.review.commands import definition_findings
 from monitors.review.origins import shown, writes_long
 from monitors.review.programs.writing import writes_path
@@ -109,12 +110,17 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     elif scene.past and "content" in given:
         scene.origins.append(Origin(absolute, "own", ""))
     yield writes_path(scene, absolute)
+    yield from secret_words(scene, absolute)
     edits = given.get("edits")
     if isinstance(edits, (list, tuple)) and len(edits) > MAX_EDITS:
         yield not_read_to_its_end(f"makes more than {MAX_EDITS} edits at once", "Make them in parts.", "edits")
     for name, new in new_texts(given).items():
         yield from definition_findings(scene, absolute, text(given, name) or new)
     yield from written.findings(scene, absolute, new_texts(given))
+    after = whole_text if whole_text is not None else _edited(scene, absolute, given)
+    scene.origins += written.harm_left(
+        scene, absolute, "\n".join(new_texts(given).values()) if after is None else after, whole=after is not None
+    )
     whole = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(whole) != whole:
         yield Finding(
@@ -124,6 +130,14 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "Read it from the environment instead.",
             effect=effect("secret_write", f"a secret is written into {path}", target=path),
         )
+
+
+def _edited(scene: Scene, path: str, given: Mapping[str, Any]) -> str | None:
+    """The text of a file after one edit; None if it is not known."""
+    before, old = scene.facts.text(path, MAX_TEXT), text(given, "old_string")
+    if before is None or not old or old not in before or "edits" in given:
+        return None
+    return before.replace(old, text(given, "new_string"), -1 if given.get("replace_all") is True else 1)
 
 
 def new_texts(given: Mapping[str, Any]) -> dict[str, str]:
@@ -166,15 +180,7 @@ def _read(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "Name the one value that is needed.",
             effect=effect("secret_read", f"shows {path}", target=path),
         )
-    for words, target in agent_definitions.words_with(scene, absolute):
-        if what := scene.places.secret(target):
-            yield Finding(
-                "secrets.read",
-                levels.HARM,
-                f"has the CLI read {what} with it, for {words} is a link to that",
-                "Leave that folder alone, and tell a person of the link.",
-                effect=effect("secret_read", f"reads {what} by {words}", target=target),
-            )
+    yield from secret_words(scene, absolute)
 
 
 def _list(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

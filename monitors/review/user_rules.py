@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from monitors.contract.actions import SUBJECT_FIELDS, Action, Review, ReviewContext, Reviewer
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
+from monitors.contract.subjects import SUBJECT_FIELDS
 from monitors.contract.words import Decision, Severity
 
 MAX_TEXT = 64 * 1024

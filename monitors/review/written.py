@@ -1,19 +1,25 @@
 """Contents of files that others run: what a Write or an Edit of a hook, a build file or a CI file would have run."""
 
 import copy
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from monitors.contract.actions import Origin
 from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
+from monitors.review.languages.builds import source_of
 from monitors.review.languages.projects import merge
-from monitors.review.languages.recipes import Recipe, recipes_of
+from monitors.review.languages.recipes import Recipe, pieces, recipes_of
 from monitors.review.languages.uses import Uses
+from monitors.review.origins import MAX_BY
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
 
+_TEXT_ONLY = re.compile(r"/(?:fixtures?|testdata|test_data|__snapshots__|snapshots|corpus|corpora|samples?)/|\.(?:md|rst|adoc|txt|log|csv|json|html?|svg)\Z", re.IGNORECASE)  # fmt: skip
+"""Files that no program builds or imports."""
 _GRAVE = (
     "shell.run-download", "shell.run-hidden", "shell.fork-bomb", "shell.handed", "network.raw", "code.hidden", "code.remote-shell", "secrets.",
     "chaperon.", "process.kill-all", "process.kill-guard", "files.write-device", "files.startup-handed", "files.write-startup", "containers.",
@@ -47,6 +53,29 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
                     effect=effect("startup", f"{shown} has others run `{line}`", target=shown),
                 )
                 return
+
+
+def harm_left(scene: Scene, path: str, text: str, *, whole: bool) -> Iterator[Origin]:
+    """Yield what later calls are to know of a source that a call writes: that what builds or runs it does harm.
+
+    A source may say what it likes as long as nothing runs it, so that writing it is not stopped.
+
+    Args:
+        scene: The action around it.
+        path: Absolute.
+        text: The text that the file then has, or the piece of it that is known.
+        whole: Whether it is all of the text.
+    """
+    known = scene.past.get(path)
+    recipe = None if _TEXT_ONLY.search(path) else source_of(path, text)
+    for piece in [recipe._replace(code=code) for code in pieces(recipe.code)] if recipe is not None else []:
+        grave = (one for one in _judged(scene, piece) if one.risk >= levels.HARM or one.stop)
+        found = max(grave, key=lambda one: one.risk, default=None)
+        if found is not None:
+            yield Origin(scene.facts.real(path), "harmful", f"it {found.why}"[:MAX_BY])
+            return
+    if whole and known is not None and known.how == "harmful":
+        yield Origin(path, "own", "")
 
 
 def _judged(scene: Scene, recipe: Recipe) -> Iterator[Finding]:

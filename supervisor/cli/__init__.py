@@ -5,6 +5,7 @@ agent_words     facts about an agent for people
 asking          actions that wait for a person, shown as a question on the terminal of a run that is followed
 charts          charts as SVG: bars, and lines over time
 client          the client of the daemon
+client_errors   the failures of conversations with the daemon
 common          shared parts of the commands
 following       streams of the daemon as commands read them
 html_file       HTML files that need nothing else

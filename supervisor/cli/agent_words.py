@@ -44,6 +44,9 @@ MOST_STEPS = 10
 MOST_NEXT = 3
 """Entries of the agent's own list that are shown as next."""
 
+MOST_OTHERS = 3
+"""Other agents that are named whose changes may be among those of one."""
+
 ANSWERED = {"allow": "allowed", "warn": "warned", "modify": "changed", "block": "blocked"}
 
 CHANGED = {
@@ -246,7 +249,7 @@ def _waiting(agent: Agent, now: float) -> Iterator[str]:
         yield f"and {len(waiting) - MOST_WAITING:,} more: chaperon approvals"
     if waiting:
         every = " --all" if len(waiting) > 1 else ""
-        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny"
+        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny {agent['agent']}{every}"
 
 
 def _waits(each: Mapping[str, Any], now: float) -> str:
@@ -269,7 +272,16 @@ def _changes(changes: Mapping[str, Any] | None) -> str:
         return "none changed"
     how = ", ".join(f"{number:,} {CHANGED.get(name, name)}" for name, number in counts.items())
     more = f" and {total - len(paths):,} more" if total > len(paths) else ""
-    return f"{how}: {', '.join(paths)}{more}"
+    return f"{how}: {', '.join(paths)}{more}{shared(changes)}"
+
+
+def shared(changes: Mapping[str, Any]) -> str:
+    """Name the other agents that worked in the same files, so that changes may be theirs; empty without any."""
+    others: list[str] = changes.get("shared_with") or []  # a daemon of an earlier version does not say it
+    if not others:
+        return ""
+    more = f" and {len(others) - MOST_OTHERS:,} more" if len(others) > MOST_OTHERS else ""
+    return " " + clean(f"(by it or by {', '.join(others[:MOST_OTHERS])}{more}, in the same files)", 400)
 
 
 def calls(reviews: Mapping[str, int]) -> str:
@@ -343,7 +355,11 @@ def why(explained: Mapping[str, Any], *, over: bool) -> list[str]:
         lines += [
             f"the last answer was {last['kind']} ({last['id']})",
             *_below(f"because {last['reason']}"),
-            *_below(f"how grave it was: {score['sum']}; in proportion is at most {last['ceiling']}" if score else ""),
+            *_below(
+                f"severity by score: {score['sum']}; the strongest answer in proportion: {last['ceiling']}"
+                if score
+                else ""
+            ),
             *(line for kind, because in last.get("not", {}).items() for line in _below(f"not {kind}: {because}")),
         ]
     if not over and (holds := list(_held_back(explained))):
@@ -387,10 +403,10 @@ def _worth(found: Mapping[str, Any]) -> str:
 def ending(agent: Agent, changes: Mapping[str, Any] | None) -> str:
     """How a run ended, in a line. Example: `a1: done after 12.3 s: 2 files changed, 5 calls (1 blocked), $0.02`."""
     lasted = duration(max(0.0, (agent["ended_at"] or agent["started_at"]) - agent["started_at"]))
-    total = sum(changes["counts"].values()) if changes is not None else None
+    total = sum(changes["counts"].values()) if changes is not None else 0
     calls, blocked = sum(agent["reviews"].values()), agent["reviews"].get("block", 0)
     parts = [
-        "" if total is None else f"{counted(total, 'file')} changed",
+        "" if changes is None else f"{counted(total, 'file')} changed{shared(changes) if total else ''}",
         counted(calls, "call") + (f" ({blocked:,} blocked)" if blocked else ""),
         dollars(agent["cost_usd"]) if agent["cost_usd"] is not None else "",
         counted(len(agent["incidents"]), "incident") if agent["incidents"] else "",

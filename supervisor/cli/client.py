@@ -10,7 +10,6 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +17,7 @@ import h11
 
 from host import unix_sockets
 from monitors.contract import anyjson
-from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.cli.client_errors import DaemonGoneError, MisusedError, NoDaemonError, RefusedError, StrangerError
 from supervisor.config.paths import hosts
 from supervisor.protocol.lines import LineSplitter, OversizedLine
 from supervisor.protocol.words import VERSION_HEADER
@@ -41,36 +40,6 @@ MISUSES = (413, 422)
 
 MOST_QUOTED = 300
 """Characters of an answer that is none of ours that are shown."""
-
-
-class NoDaemonError(ChaperonError):
-    """Nobody listens on the socket."""
-
-    def __init__(self, tried: tuple[Path, ...]) -> None:
-        """Name the sockets that were tried."""
-        super().__init__(
-            f"No daemon listens on {' or '.join(map(str, tried))}.",
-            way_out="Start one: chaperon serve, or systemctl --user start chaperon.",
-        )
-
-
-class StrangerError(ChaperonError):
-    """Somebody listens on the socket whom this user may not trust; nothing was sent."""
-
-
-class DaemonGoneError(ChaperonError):
-    """The daemon went away in the middle of a conversation, or does not answer."""
-
-
-class RefusedError(ChaperonError):
-    """The daemon did not do what was asked; the sentence is its own."""
-
-
-class MisusedError(RefusedError, UsageError):
-    """The daemon was asked for what cannot be: the caller's mistake."""
-
-    faults: Mapping[int, str] = MappingProxyType({})
-    """Of a list that was refused: the fault of each of its things, by number from 1."""
 
 
 Wait = Callable[[socket.socket, float | None], None]

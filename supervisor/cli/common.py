@@ -14,11 +14,12 @@ import click
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import terminal
-from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, connect
+from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
 from supervisor.config.paths import StatePaths, places, sockets_to_try
 from supervisor.config.sources import nothing_is_configured
 
 if TYPE_CHECKING:
+    from supervisor.cli.client import Client
     from supervisor.config.load import ConfigSource, Loaded
 
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
@@ -83,12 +84,14 @@ def _named_file() -> Path | None:
     return Path(named) if named else None
 
 
-def daemon() -> Client:
+def daemon() -> "Client":
     """This user's daemon, or the system service for this user.
 
     Raises:
         NoDaemonError: Neither listens.
     """
+    from supervisor.cli.client import connect  # commands that ask no daemon need not load what speaks HTTP
+
     uid = os.getuid()
     met = connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name), met=_tell_of_other_version)
     context = click.get_current_context(silent=True)  # there is none in another thread, where nothing is told again
@@ -147,6 +150,23 @@ def _leaves(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [leaf for one in error.exceptions for leaf in _leaves(one)]
     return [error]
+
+
+AGENTS_AT_ONCE = 5_000
+"""Agents of one answer: 25 MB. The daemon gives 20,000 at most, the oldest ones."""
+
+
+def all_agents(daemon: "Client", **query: Any) -> list[dict[str, Any]]:
+    """Return all agents that a query means, however many; raises like `Client.get`."""
+    found: list[dict[str, Any]] = []
+    while True:
+        page = daemon.get("/v1/agents", **query, limit=AGENTS_AT_ONCE)
+        if page and page[-1]["agent"] == query.get("after"):  # a daemon of before gives all each time
+            return found
+        found += page
+        if len(page) != AGENTS_AT_ONCE:
+            return found
+        query["after"] = page[-1]["agent"]
 
 
 def agent_path(agent: str) -> str:

@@ -14,6 +14,7 @@ STYLE = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { max-width: 1100px; margin: 24px auto; padding: 0 16px; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid #8885; vertical-align: top; }
+table { overflow-wrap: break-word; } td:first-child { overflow-wrap: anywhere; min-width: 9em; } td:last-child:not(.number) { min-width: 12em; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } code { font-size: 13px; }
 .chart { max-width: 100%; } .chart .bar { fill: #2f8f75; } .chart text { font-size: 11px; fill: currentColor; } .scroll { overflow-x: auto; }
 .chart .line { fill: none; stroke: #2f8f75; stroke-width: 2; } .chart .area { fill: #2f8f75; opacity: .15; } .chart .grid { stroke: #8885; }

@@ -13,7 +13,8 @@ import click
 from monitors.contract.errors import UsageError
 from supervisor.cli import common, terminal
 from supervisor.cli.agent_words import of_which, options_for, with_task_text
-from supervisor.cli.client import ANSWER_SECONDS, DaemonGoneError, NoDaemonError
+from supervisor.cli.client import ANSWER_SECONDS
+from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
 from supervisor.cli.tables import Column, table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,7 +130,7 @@ def _stop_by_hand(why: str, reason: str, *, as_json: bool) -> int:
     # Here and not above: it reads the process table, which other commands do not pay for.
     from supervisor.runtime.processes.hand_stop import HandStop, stop_by_hand
 
-    terminal.echo(f"chaperon: {why} Agents are ended from the records of their shims.", err=True)
+    terminal.echo(f"chaperon: {why} Agents are ended without it, by its records on the disk.", err=True)
     stop = HandStop(pwd.getpwuid(os.getuid()).pw_name, reason)
     ended = list(stop_by_hand(common.here().agents, stop))
     rows = [

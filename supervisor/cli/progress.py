@@ -27,6 +27,10 @@ DRAWN_SECONDS = 0.1
 QUIET_SECONDS = (2.0, 5.0, 10.0, 20.0, 30.0)
 """When lines are printed where no terminal is, in seconds since the begin; from then on each 30 s."""
 
+UNTOLD_SECONDS = 10.0
+"""Work from which a line says how long it lasts where no terminal is, if the daemon does not say how far it is: most is
+over by then, and the line says no more than a clock."""
+
 ASKED_SECONDS = 0.3
 """Between two questions to the daemon how far it is: a person sees it move, and it has the rest of its time."""
 
@@ -111,15 +115,18 @@ def shown(what: str, subject: str, unit: str, *, quiet: bool = False) -> Iterato
         shower.end()
 
 
-def asked_of(daemon: Client, work: Callable[[Wait], Any], *, quiet: bool = False) -> Any:
+def asked_of(daemon: Client, work: Callable[[Wait], Any], what: str, subject: str, *, quiet: bool = False) -> Any:
     """Ask the daemon for something long, and show how far it is while its answer is waited for.
 
     Args:
         daemon: It is asked how far it is on a connection of its own.
         work: Sends the request with this wait, and returns the answer.
+        what: A verb for what was asked. It is shown if the daemon does not say how far it is.
+        subject: The thing that is worked on.
         quiet: Whether nothing is shown.
     """
-    shower, clock = Shower(on_terminal=sys.stderr.isatty(), clock=Clock()), Clock()
+    on_terminal, clock = sys.stderr.isatty(), Clock()
+    shower = Shower(on_terminal=on_terminal, clock=clock)
     began = clock.mono()
 
     def wait(connection: socket.socket, seconds: float | None) -> None:
@@ -133,8 +140,11 @@ def asked_of(daemon: Client, work: Callable[[Wait], Any], *, quiet: bool = False
                 return
             with suppress(ChaperonError, KeyError, TypeError):  # the request itself says what is wrong
                 ours = [one for one in daemon.get("/v1/work") if one["seconds"] <= clock.mono() - began + 1.0]
+                lasts = clock.mono() - began
                 if ours:
                     shower.show(WorkProgress.of(ours[0]).sentence)
+                elif on_terminal or lasts >= UNTOLD_SECONDS:
+                    shower.show(WorkProgress(what, clean(subject, 200), "", 0, None, lasts).sentence)
 
     try:
         return work(wait_for if quiet else wait)

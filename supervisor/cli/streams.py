@@ -1,13 +1,14 @@
 """Commands that follow: tail for the journal, incidents for the incident log."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError
+from monitors.contract.progress import Report
 from supervisor.cli import common, terminal
 from supervisor.cli.client import Client
 from supervisor.cli.commands.agents.view import View
@@ -103,7 +104,9 @@ def incidents(
 
     def work() -> None:
         output, daemon = OutputWatch(), common.daemon()
-        found = list(told(daemon.lines("/v1/incidents", wait=output.wait)))
+        silent = not export or sys.stdout.isatty()
+        with shown("reading", "", "incident", quiet=silent) as report:
+            found = list(_counted(told(daemon.lines("/v1/incidents", wait=output.wait)), report, None))
         if incident is not None:
             _tell_one(daemon, incident, found, as_json)
             return
@@ -113,16 +116,24 @@ def incidents(
             chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
         lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
         quiet = not (as_json or export or follow or last == 0)
-        for one in chosen:
-            if since is None or float(one.record.get("at") or 0.0) >= since:
-                quiet = False
-                _print(lines(one))
+        with shown("exporting", "", "incident", quiet=silent or follow) as report:
+            for one in _counted(chosen, report, len(found) - begin):
+                if since is None or float(one.record.get("at") or 0.0) >= since:
+                    quiet = False
+                    _print(lines(one))
         if quiet:
             terminal.echo("There is no incident.")
 
     if incident is not None and (follow or last is not None or since is not None or export):
         raise click.UsageError("The report of one incident goes with --json alone.")
     common.run(work)
+
+
+def _counted(records: Iterable[StreamLine], report: Report, total: int | None) -> Iterator[StreamLine]:
+    """Pass records on, and say how many came."""
+    for done, one in enumerate(records, 1):
+        yield one
+        report(done, total)
 
 
 def _maker(

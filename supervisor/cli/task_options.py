@@ -25,7 +25,7 @@ _APPROVAL = {
     "auto_approve": "auto_approve",
     "approval_minutes": "deadline_seconds",
 }
-"""Options of approvals, and the settings that they set; those that are not given are the defaults."""
+"""Options of approvals, and the settings that they set; those that are not given are as configured."""
 
 _COUNT = click.IntRange(min=1)
 
@@ -114,8 +114,6 @@ def body_of(about: Mapping[str, Any], limits: str) -> dict[str, Any]:
     if own:
         given[limits] = own
     if approval := {key: given.pop(name) for name, key in _APPROVAL.items() if name in given}:
-        # Without a mode nothing would wait: the smallest one in which what was said counts.
-        approval.setdefault("mode", "ask" if "require_approval_for" in approval else "risky")
         if "deadline_seconds" in approval:
             approval["deadline_seconds"] *= 60
         given["approval"] = approval

@@ -46,7 +46,7 @@ class FutureMoment(click.ParamType[float]):
                 continue
             if moment > now.timestamp():
                 return moment
-        return self.fail(f"{text!r} is no time ahead; write 07:00, 2026-11-23 or 2026-11-23T07:00.", param, ctx)
+        return self.fail(f"{text!r} is no time in the future; write 07:00, 2026-11-23 or 2026-11-23T07:00.", param, ctx)
 
 
 class PastMoment(click.ParamType[float]):

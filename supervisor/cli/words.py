@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from monitors.contract.actions import subject_of
+from monitors.contract.subjects import subject_of
 
 WIDTH = 160
 """Characters of what an agent says or does that are shown; the journal has all of it."""

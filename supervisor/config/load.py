@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from host.plain_files import NotPlainError, open_plain, read_up_to
 from monitors.contract.errors import UsageError
 from supervisor.config import problems
 from supervisor.config.model import Config
@@ -196,14 +197,14 @@ def read_text(path: Path) -> str:
         OSError: If it is missing or cannot be read.
         ValueError: If it is no file, too large, not UTF-8, or could be written by every user.
     """
-    # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("is no regular file; name a YAML file")
-        if status.st_mode & stat.S_IWOTH:
-            raise ValueError(f"anybody can write it, and it decides what runs; do: chmod o-w {path}")
-        data = file.read(MAX_BYTES + 1)
+    try:
+        with open_plain(path) as fd:
+            status = os.fstat(fd)
+            if status.st_mode & stat.S_IWOTH:
+                raise ValueError(f"anybody can write it, and it decides what runs; do: chmod o-w {path}")
+            data = read_up_to(fd, MAX_BYTES + 1)
+    except NotPlainError:
+        raise ValueError("is no regular file; name a YAML file") from None
     if len(data) > MAX_BYTES:
         raise ValueError(f"is larger than {MAX_BYTES // 1024} KiB ({status.st_size} bytes); is it the right file?")
     try:

@@ -13,10 +13,12 @@ from monitors.contract.bounds import Count, Days
 from monitors.masking import checked_patterns
 from supervisor.config.sections.base import (
     AbsolutePath,
+    ForProgram,
     PluginName,
     PluginNames,
     Section,
     Texts,
+    Words,
 )
 from supervisor.config.sections.embedded import embeds
 from supervisor.config.sections.exporters import ExporterSettings
@@ -46,7 +48,7 @@ OWN_ARGUMENTS = frozenset(
 """Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file
 from asking for that."""
 
-CREDENTIAL = r"^(environment|file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
+CREDENTIAL = r"^(environment|login(:/.+)?|file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
 """Places of a credential."""
 
 RECORD_KEY = r"^(file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
@@ -115,7 +117,7 @@ class Agent(Section):
 
     command: AbsolutePath | None = None
     """Path of the CLI. Empty: `claude` on PATH, then the one that the `[claude]` extra brought."""
-    arguments: Annotated[Texts, AfterValidator(_arguments)] = ()
+    arguments: Annotated[Words, AfterValidator(_arguments)] = ()
     """Further arguments for the CLI, one a list item. Those that chaperon sets itself, and those that would take the
     agent out of its hands, are refused."""
     environment: Annotated[dict[str, str], AfterValidator(_variable_names)] = Field(default={}, repr=False)
@@ -145,17 +147,18 @@ class Agent(Section):
     at this bound have all 32,768 of a small machine. `null` lifts it. Without both there is no bound: the limit that a
     user can set on processes (RLIMIT_NPROC) then counts those of all agents and of the person together, and root has
     none."""
-    launcher: Texts = ()
+    launcher: Words = ()
     """Command that the CLI is started through, one word a list item; the CLI's own command is appended, behind that of
     `agent.sandbox`."""
     credential: Annotated[str, Field(pattern=CREDENTIAL)] = ""
     """Source of the credential for the model: `environment`, as ANTHROPIC_API_KEY of the daemon; `file:PATH`, which
     only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `keyring:SERVICE` or `keyring:SERVICE/USER`,
-    from the keyring of the session; `systemd:NAME`, by LoadCredential= of the unit. A file, command or keyring is read
-    anew when it changes, for running agents too. Agents then reach the model through the gateway, the one process that
-    has the credential. Empty: as `environment` behind a sandbox; without one, agents have the daemon's credential
-    themselves. Another source is taken live: by agents behind the gateway at once, by
-    others at their next launch."""
+    from the keyring of the session; `systemd:NAME`, by LoadCredential= of the unit; `login`, the login of `claude`, or
+    `login:FOLDER`, that of another of its configuration folders. A file, command or keyring is read anew when it
+    changes, for running agents too; a login is refreshed in its place, beside the CLI's own programs. Agents then reach
+    the model through the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox,
+    and as `login` if that has none; without a sandbox, agents have the daemon's credential themselves. Another source
+    is taken live: by agents behind the gateway at once, by others at their next launch."""
     credentials: Annotated[tuple[AgentCredential, ...], Field(strict=False)] = ()
     """Several credentials in the place of `credential`: the first that is at none of its limits pays for all agents,
     those that run among them. One that met its usage limit is passed over until the limit's end, one whose budget of
@@ -264,7 +267,7 @@ class VerifySection(Section):
     It runs in the agent's containment, without the keys of the model's API.
     """
 
-    projects: dict[AbsolutePath, str] = Field(default={})
+    projects: dict[AbsolutePath, ForProgram] = Field(default={})
     """Commands of projects, by the folder of the main worktree, instead of `command`."""
 
     @model_validator(mode="before")

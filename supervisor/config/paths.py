@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
@@ -32,6 +32,10 @@ class StatePaths:
     """Data that ends with the login or the boot: the socket."""
     shared_tmp: bool = False
     """Whether the runtime directory lies in a place where any user could have made it first."""
+    state_variable: str = field(default="XDG_STATE_HOME", compare=False)
+    """The variable that has the state elsewhere, for errors: the one that counts, if it is set."""
+    runtime_variable: str = field(default="XDG_RUNTIME_DIR", compare=False)
+    """The same for the runtime directory."""
 
     @property
     def socket(self) -> Path:
@@ -120,6 +124,8 @@ def places(environ: Mapping[str, str], uid: int) -> StatePaths:
         state=state or _xdg(environ, "XDG_STATE_HOME", ".local/state") / "chaperon",
         runtime=runtime or Path("/tmp") / f"chaperon-{uid}",  # noqa: S108  # its owner and mode are checked
         shared_tmp=runtime is None,
+        state_variable="XDG_STATE_HOME" if state is None else "STATE_DIRECTORY",
+        runtime_variable="RUNTIME_DIRECTORY" if first_of(environ.get("RUNTIME_DIRECTORY")) else "XDG_RUNTIME_DIR",
     )
 
 
@@ -180,8 +186,8 @@ def prepare(where: StatePaths, uid: int) -> None:
             f"The socket's path {str(where.socket)!r} is longer than the {LONGEST_SOCKET_PATH} bytes that a Unix socket may have.",
             way_out="Set XDG_RUNTIME_DIR, or RUNTIME_DIRECTORY, to a shorter path.",
         )
-    make_private(where.state, uid, "XDG_STATE_HOME")
-    make_private(where.runtime, uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
+    make_private(where.state, uid, where.state_variable)
+    make_private(where.runtime, uid, where.runtime_variable, strict=where.shared_tmp)
 
 
 def make_private(directory: Path, uid: int, variable: str, *, strict: bool = False) -> None:

@@ -102,6 +102,8 @@ class Board:
         self._live: dict[str, Session] = {}
         self._ended: dict[str, Summary] = {}
         self._began: dict[str, int] = {}
+        self._names: list[str] = []
+        """All agents, in the order in which they were submitted; made again if there are more or fewer."""
         self.past = KnownPast()
         """The events that are in summaries that were known before the journal was read."""
         self._versions: dict[str, int] = {}
@@ -201,6 +203,12 @@ class Board:
         own = live.pop(agent, "")
         return tuple(sorted({*live.values()} - {own}))
 
+    def shared_with(self, agent: str) -> list[str]:
+        """Return the other agents that were at work in the same workspace since this one started, by name."""
+        known = self.summary(agent)
+        same = (one for one in self.summaries() if one.workspace == known.workspace and one.agent != agent)
+        return sorted(one.agent for one in same if one.ended_at is None or one.ended_at >= known.started_at)
+
     def find(self, agent: str) -> Session | None:
         """Return the session of a live agent; None if there is none."""
         return self._live.get(agent)
@@ -221,8 +229,15 @@ class Board:
 
     def summaries(self) -> list[Summary]:
         """All agents, in the order in which they were submitted."""
-        known = [*self._ended.values(), *self.at_work()]
-        return sorted(known, key=lambda summary: summary.first_event)  # the wall clock may have gone back meanwhile
+        return [self.summary(agent) for agent in self.names()]
+
+    def names(self) -> Sequence[str]:
+        """The names of all agents, in the order in which they were submitted."""
+        if len(self._names) != len(self._ended) + len(self._live) + len(self.unmade):
+            known = [*self._ended.values(), *self.at_work()]
+            known.sort(key=lambda summary: summary.first_event)  # the wall clock may have gone back meanwhile
+            self._names = [summary.agent for summary in known]
+        return self._names
 
     def summary(self, agent: str) -> Summary:
         """The summary of that name.
@@ -280,6 +295,7 @@ class Board:
     def restore(self, ended: Sequence[KnownEnd]) -> None:
         """Take in the summaries of a snapshot, before the journal is read from where it says."""
         self._ended = {end.summary.agent: end.summary for end in ended}
+        self._names = []
         self.past.restore(ended)
         for end in ended:
             self.costs.ended(end.summary)
@@ -301,6 +317,7 @@ class Board:
         """Know nothing of an ended agent any more; what it cost stays in the sums."""
         for known in (self._ended, self._versions, self._began, self.failed, self.unmade):
             known.pop(agent, None)
+        self._names = []
         self.past.forget(agent)
 
     def settle(self) -> None:

@@ -147,6 +147,11 @@ class Session:
         return tuple(type_ for type_, _ in self._memory.issues.open)
 
     @property
+    def asks(self) -> bool:
+        """Whether the CLI waits for an answer."""
+        return bool(self._memory.requests.waiting)
+
+    @property
     def answers_due(self) -> bool:
         """Whether the CLI waits for something: an answer, or a line that the shim has yet to take."""
         return bool(self._memory.requests.waiting or self._memory.outbox)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from monitors.contract.bounds import Count, Key, Pause, Seconds, Text
+from monitors.contract.bounds import Argument, Count, Key, Pause, Seconds
 from supervisor.protocol.words import MergeMode
 
 
@@ -115,7 +115,7 @@ class MergeSettings:
 class VerifySettings:
     """The check of agents' work: a command that chaperon runs itself, and believes instead of the agent."""
 
-    command: Text = ""
+    command: Argument = ""
     """A line for the shell that exits with 0 if the work is good, for tasks that bring none of their own. Example:
     `make test`. Empty: nothing is checked. `verify: make test` is short for this key."""
     seconds: Seconds = 600

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.cli.client import MisusedError
+from supervisor.cli.client_errors import MisusedError
 from supervisor.panel.actions import ACTIONS, Body, PanelAction, number, text
 from supervisor.panel.link import UNREACHABLE, PanelLink
 from supervisor.panel.pages.parts import path

@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from monitors.contract.errors import ChaperonError, NotFoundError
-from supervisor.cli.client import RefusedError
+from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
 from supervisor.cli.words import clean
@@ -126,14 +126,14 @@ class Panel:
 
     async def _agent(self, request: Request, frame: PageFrame) -> h.Element:
         name = request.path_params["agent"]
-        agent, waiting = await reading.agent_data(self._link, name)
+        agent, waiting, merges = await reading.agent_data(self._link, name)
         last = int((await self._link.get("/v1/health"))["last_event"])
         asked = number_in(request.query_params.get("before", ""), last + 1)
         section = await reading.timeline_before(self._link, agent, min(asked, last + 1))
         changes = await reading.changes(self._link, name)
         earlier = section.first if section.first > int(agent.get("first_event") or 1) else 0
         return agent_page(
-            frame, agent, waiting, changes, [row.html for row in section.rows], last=last, earlier=earlier
+            frame, agent, waiting, merges, changes, [row.html for row in section.rows], last=last, earlier=earlier
         )
 
     async def _diff(self, request: Request, frame: PageFrame) -> h.Element:

@@ -32,8 +32,11 @@ class NoExtraError(ChaperonError):
 @click.option(
     "--name", "names", multiple=True, help="A further name with its port by which a proxy is asked for the panel."
 )
+@click.option(
+    "--link-file", type=click.Path(path_type=Path), help="Write the link there, and another one at each SIGUSR1."
+)
 @click.option("--socket", "path", type=click.Path(path_type=Path), help="The daemon's socket, if it is forwarded.")
-def panel(port: int, read_only: bool, names: tuple[str, ...], path: Path | None) -> None:
+def panel(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | None, path: Path | None) -> None:
     """Serve the panel for browsers on this machine, and print a link that signs in, once.
 
     It is a client of the daemon like each command: it has no rights of its own, and the daemon runs without it. Press
@@ -48,12 +51,12 @@ def panel(port: int, read_only: bool, names: tuple[str, ...], path: Path | None)
                 "The panel needs packages that are not installed; nothing was started.",
                 way_out="Install chaperon with its extra [panel], as its README has it for [claude].",
             ) from error
-        anyio.run(_serve, port, read_only, names, path)
+        anyio.run(_serve, port, read_only, names, link_file, path)
 
     common.run(work)
 
 
-async def _serve(port: int, read_only: bool, names: tuple[str, ...], path: Path | None) -> None:
+async def _serve(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | None, path: Path | None) -> None:
     # Here and not above: these take a quarter of a second to import, which `--help` need not pay.
     from supervisor.panel.app import Panel
     from supervisor.panel.door import Address
@@ -77,7 +80,10 @@ async def _serve(port: int, read_only: bool, names: tuple[str, ...], path: Path 
                 tasks.start_soon(feed.run, name="journal")
                 tasks.start_soon(trials.run, name="trials")
                 tasks.start_soon(serve, app, listening, link, _complain, name="serve")
-                tasks.start_soon(_links, sessions, place.port, name="links")
+                if link_file is None:
+                    tasks.start_soon(_links, sessions, place.port, name="links")
+                else:
+                    tasks.start_soon(_links_to, link_file, sessions, place.port, name="links")
                 await anext(signals)
                 tasks.cancel_scope.cancel()
 
@@ -89,12 +95,42 @@ def _complain(text: str) -> None:
 async def _links(sessions: "Sessions", port: int) -> None:
     """Print a link, and another each time that Enter is pressed."""
     while True:
-        terminal.echo(f"Open this once, within 10 minutes: http://127.0.0.1:{port}/#{sessions.new_code()}")
+        terminal.echo(f"Open this once, within 10 minutes: {_link(sessions, port)}")
         sys.stdout.flush()
         if not sys.stdin.isatty():
             return
         if not await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
             return
+
+
+def _link(sessions: "Sessions", port: int) -> str:
+    return f"http://127.0.0.1:{port}/#{sessions.new_code()}"
+
+
+async def _links_to(path: Path, sessions: "Sessions", port: int) -> None:
+    """Write a link to a file of its user alone, and another each time that SIGUSR1 comes, as for a service."""
+    with anyio.open_signal_receiver(signal.SIGUSR1) as signals:
+        if await anyio.to_thread.run_sync(_write, path, _link(sessions, port)):
+            terminal.echo(
+                f"The link that signs in, once and within 10 minutes, is in {path}; SIGUSR1 has another one written."
+            )
+            sys.stdout.flush()
+        async for _ in signals:
+            await anyio.to_thread.run_sync(_write, path, _link(sessions, port))
+
+
+def _write(path: Path, link: str) -> bool:
+    """Put a link into a file that is new, so that nothing which stands there is written through."""
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        made.unlink(missing_ok=True)
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
+            file.write(f"{link}\n")
+        made.replace(path)
+    except OSError as error:
+        _complain(f"The link could not be written to {path}: {error}. Mend that, then send SIGUSR1 for another one.")
+        return False
+    return True
 
 
 def _connect(path: Path | None) -> "Client":

@@ -16,6 +16,9 @@ import anyio.to_thread
 from monitors.contract.errors import ChaperonError
 from supervisor.panel.link import PanelLink, decoded
 
+MERGE_STEP = "merge_changed"
+"""The kind of the events by which merges go on."""
+
 RETRY_SECONDS = 0.5
 """Between two looks for a daemon that is away."""
 
@@ -36,12 +39,18 @@ class Feed:
         self.away = ""
         """Why the daemon cannot be asked; empty if it can."""
         self._changed: dict[str, int] = {}
+        self._merged = 0
         self._tick = asyncio.Event()
         self._told = False
 
     def changed(self, agent: str) -> int:
         """The number of the last event that was about an agent, since the panel runs; 0 if there was none."""
         return self._changed.get(agent, 0)
+
+    @property
+    def merged(self) -> int:
+        """The number of the last step of a merge, since the panel runs; 0 if there was none."""
+        return self._merged
 
     def changed_after(self, n: int) -> set[str]:
         """The agents that events behind a number were about; the name is empty for events about none."""
@@ -92,6 +101,8 @@ class Feed:
             lines = self._link.client().lines("/v1/events", wait=wait, after=self.last, follow=True)
             for record in decoded(lines):
                 self._changed[str(record.get("agent", ""))] = self.last = int(record.get("n", self.last))
+                if record.get("kind") == MERGE_STEP:
+                    self._merged = self.last
                 if not self._told:  # many events, one tick
                     self._told = True
                     loop.call_soon_threadsafe(self._advance)

@@ -1,5 +1,6 @@
 """Agents as a board has them: by what a person would do about them. Pure."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ GROUPS: Mapping[str, tuple[AgentState, ...]] = {
 
 MOST_ENDED = 50
 """Ended agents on a board, the latest first."""
+
+LAST_WORDS = 300
+"""Characters of an agent's last words in which a question counts: one before is mostly answered by what follows."""
+
+QUESTION = re.compile(r"[^.!?\n]{2,}\?(?=[\s)*_`\"']|$)")
+"""A sentence that asks; a question mark within an address ends none."""
 
 MOST_LABELS = 200
 """Labels that a page offers to choose from; the address takes any."""
@@ -40,6 +47,18 @@ def labels_of(labels: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def with_label(agents: Iterable[Agent], label: str) -> list[Agent]:
     """Return the agents whose task has a label; all if it is empty."""
     return [one for one in agents if not label or label in one["task"]["labels"]]
+
+
+def question(agent: Agent) -> str:
+    """Return the question that an agent's last words ask, if it waits for words or is done; empty if there is none.
+
+    A person who removed what an ended agent left has seen it.
+    """
+    if str(agent["state"]) not in (AgentState.IDLE, AgentState.DONE) or agent.get("removed_at") is not None:
+        return ""
+    said = str(agent.get("result") or agent.get("words") or "")[-LAST_WORDS:]
+    asked = [one.strip() for one in QUESTION.findall(said)]
+    return asked[-1] if asked else ""
 
 
 def attention(agent: Agent) -> str:

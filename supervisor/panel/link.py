@@ -8,7 +8,8 @@ import anyio.to_thread
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
-from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, StrangerError, Wait
+from supervisor.cli.client import Client, Wait
+from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError, StrangerError
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ import anyio
 
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import PanelLink
+from supervisor.panel.task_groups import DUE
 from supervisor.runtime.clock import Clock
 
 Data = Mapping[str, Any]
@@ -28,6 +29,8 @@ class BoardData(NamedTuple):
     costs: Data
     orders: Data
     """Orders that stand."""
+    merges: list[Data]
+    """Merges of agents' branches that wait for a person."""
 
 
 class Present:
@@ -45,6 +48,7 @@ class Present:
         self._waiting: list[Data] = []
         self._costs: Data = {}
         self._orders: Data = {}
+        self._merges: list[Data] = []
         self._seen = -1
         """The last event that is in all of these; -1 if nothing is known."""
         self._whole_at = 0.0
@@ -56,7 +60,7 @@ class Present:
             fresh: Whether all is asked for: the feed may not yet know of what a page that is loaded now is to show.
         """
         async with self._turn:
-            last = self._feed.last
+            last, merged = self._feed.last, self._feed.merged > self._seen
             behind = fresh or self._seen < 0 or last < self._seen or self._feed.away
             old = self._clock.mono() - self._whole_at >= WHOLE_SECONDS
             changed = set() if behind or old else self._feed.changed_after(self._seen)
@@ -64,10 +68,12 @@ class Present:
             named = sorted(changed - {""})
             if behind or old or fleet or len(named) > MOST_CHANGED:
                 await self._all()
-            elif named:
+            else:
                 await self._some(named)
+                if merged:
+                    self._merges = await self._due()
             self._seen = last
-            return BoardData(list(self._agents.values()), self._waiting, self._costs, self._orders)
+            return BoardData(list(self._agents.values()), self._waiting, self._costs, self._orders, self._merges)
 
     async def _all(self) -> None:
         self._seen = -1  # if one of these fails, all are asked for again
@@ -78,8 +84,14 @@ class Present:
         self._waiting = await self._link.get("/v1/approvals")
         self._costs = await self._link.get("/v1/costs")
         self._orders = await self._link.get("/v1/orders")
+        self._merges = await self._due()
+
+    async def _due(self) -> list[Data]:
+        return [one for one in await self._link.get("/v1/merges") if one["phase"] in DUE]
 
     async def _some(self, names: list[str]) -> None:
+        if not names:
+            return
         before = {name: self._agents.get(name, {}) for name in names}
         rows = await self._link.get("/v1/agents", recent="true", name=names)
         found = {str(row["agent"]): row for row in rows}

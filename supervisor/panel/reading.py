@@ -1,11 +1,12 @@
 """Questions to the daemon that several pages ask."""
 
-from supervisor.cli.client import RefusedError
+from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import path_part
 from supervisor.panel.link import PanelLink, Record
 from supervisor.panel.pages import timeline
 from supervisor.panel.pages.parts import Data
+from supervisor.panel.task_groups import DUE
 
 ROWS = 150
 """Rows of a timeline that a page begins with: some screens."""
@@ -36,11 +37,13 @@ async def task_data(link: PanelLink, id_: str) -> tuple[Data, list[Data]]:
     return task, merges[::-1]
 
 
-async def agent_data(link: PanelLink, name: str) -> tuple[Data, list[Data]]:
-    """Return an agent, and its actions that wait for a person."""
+async def agent_data(link: PanelLink, name: str) -> tuple[Data, list[Data], list[Data]]:
+    """Return an agent, its actions that wait for a person, and the merge of its branch if that waits for one."""
     agent = await link.get(agent_path(name))
     waiting = await link.get("/v1/approvals") if agent.get("waiting") else []
-    return agent, [each for each in waiting if each["agent"] == name]
+    merges = await link.get("/v1/merges") if agent["ended_at"] is not None and agent["branch"] else []
+    due = [one for one in merges if one["id"] == name and one["phase"] in DUE]
+    return agent, [each for each in waiting if each["agent"] == name], due
 
 
 async def changes(link: PanelLink, name: str) -> Data | None:

@@ -10,6 +10,7 @@ import click
 from monitors.contract.errors import ChaperonError
 from supervisor.cli import common, following, terminal
 from supervisor.cli.client import Client, wait_for
+from supervisor.cli.progress import shown
 from supervisor.cli.times import PastMoment
 from supervisor.report.markdown import as_markdown
 from supervisor.report.tally import ReportData, ReportTally
@@ -64,10 +65,15 @@ def gather(daemon: Client, since: float, until: float, label: str | None = None)
     """
     tally = ReportTally(since, until)
     query = {} if label is None else {"label": label}
-    known = {str(one["agent"]): one for one in daemon.get("/v1/agents", **query)}
-    for line in following.events(daemon, wait_for, since=since):
-        if label is None or line.record.get("agent") in known:
-            tally.take(line.record)
+    known = {str(one["agent"]): one for one in common.all_agents(daemon, **query)}
+    end, first = int(daemon.get("/v1/health")["last_event"]), 0
+    with shown("reading", "", "event") as report:
+        for line in following.events(daemon, wait_for, since=since):
+            if label is None or line.record.get("agent") in known:
+                tally.take(line.record)
+            n = int(line.record.get("n", 0))
+            first = first or n
+            report(n - first + 1, max(n, end) - first + 1)
     costs = daemon.get("/v1/costs")["by_day"] if label is None else _by_begin(known.values())
     return ReportData(tally, known, costs)
 

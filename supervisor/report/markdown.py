@@ -7,8 +7,11 @@ from monitors.contract.wording import counted, dollars
 from supervisor.cli.words import clean, local
 from supervisor.report.tally import ReportData
 
-ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:/@])")
-"""Characters that Markdown gives a meaning (CommonMark 0.31, 2.4), and those by which addresses become links."""
+ACTIVE = re.compile(
+    r"([\\`*\[\]<>|~&@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.|^[#+\-=]|(?<=^\d)[.)])", re.IGNORECASE
+)
+"""Characters that Markdown gives a meaning at their place (CommonMark 0.31, 2.4 to 6), and those by which addresses
+become links. Others stay as they are: a report is read in a terminal too."""
 
 FORM = "%Y-%m-%d %H:%M"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from monitors.contract.actions import subject_of
+from monitors.contract.subjects import subject_of
 from monitors.contract.wording import counted
 from supervisor.cli.words import clean
 

@@ -220,11 +220,14 @@ def sandbox(around: DoctorContext) -> DoctorFinding:
 def state_directory(around: DoctorContext) -> DoctorFinding:
     """Whether state can be written, and to a disk with room."""
     where = places(around.environ, around.uid)
-    check_place(where.state, around.uid, "XDG_STATE_HOME")
+    check_place(where.state, around.uid, where.state_variable)
     existing = next(path for path in (where.state, *where.state.parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
         return DoctorFinding(
-            "state", False, f"{where.state} cannot be made: {existing} cannot be written", "Set XDG_STATE_HOME."
+            "state",
+            False,
+            f"{where.state} cannot be made: {existing} cannot be written",
+            f"Set {where.state_variable} to a directory that can be written.",
         )
     disk = os.statvfs(existing)
     free = disk.f_bavail * disk.f_frsize
@@ -245,7 +248,7 @@ def daemon(around: DoctorContext) -> DoctorFinding:
     for path in (where.socket, service):
         if answers(path, hosts(path, around.uid)):
             return _answering(path)
-    check_place(where.runtime, around.uid, "XDG_RUNTIME_DIR", strict=where.shared_tmp)
+    check_place(where.runtime, around.uid, where.runtime_variable, strict=where.shared_tmp)
     if where.socket.exists():
         says = f"none answers; {where.socket} was left by one that died"
         return DoctorFinding(

@@ -3,9 +3,18 @@
 import logging
 from collections.abc import Callable
 
+from monitors.contract.words import Severity
 from supervisor.protocol.plain import harmless
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
+
+LOGGED_AS = {
+    Severity.LOW: logging.INFO,
+    Severity.MEDIUM: logging.WARNING,
+    Severity.HIGH: logging.ERROR,
+    Severity.CRITICAL: logging.ERROR,
+}
+"""The level of the log at which an incident of each severity is told."""
 
 
 _mask: list[Callable[[str], str]] = [str]

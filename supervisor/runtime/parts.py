@@ -41,7 +41,7 @@ from supervisor.runtime.daemon.submission import Defaults
 from supervisor.runtime.exporters.delivery import Exporting, Positions
 from supervisor.runtime.gateway.account import has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import GrantedHost, Reached, Refused
+from supervisor.runtime.gateway.messages import FailedLogin, GrantedHost, Reached, Refused
 from supervisor.runtime.journal.signing import Signing
 from supervisor.runtime.journal.writing.segment_writer import SEGMENT_BYTES
 from supervisor.runtime.processes.bounds.cgroups import Containment, Uncontained
@@ -186,6 +186,15 @@ def host_refused(daemon: Daemon, refused: Refused) -> None:
     """Report a request that the gateway refused."""
     what = f"Agent {refused.agent} asked the gateway for {refused.what!r} and was refused: {refused.why}"
     daemon.fault(refused.agent, "request_refused", what, Severity.LOW)
+    if refused.host:
+        daemon.host_requests.add(refused.agent, refused.host, refused.why)
+
+
+def login_failed(daemon: Daemon, pass_over: Callable[[str], bool], failed: FailedLogin) -> None:
+    """Report a credential that did not serve, and have another one chosen if there is one."""
+    what = f"The credential {failed.account} of agents did not serve: {failed.why}"
+    instead = " It is passed over for five minutes." if pass_over(failed.account) else ""
+    daemon.fault("", "login_failed", what + instead, Severity.HIGH, failed.way_out)
 
 
 def host_reached(daemon: Daemon, reached: Reached) -> None:

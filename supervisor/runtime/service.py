@@ -58,6 +58,7 @@ from supervisor.runtime.parts import (
     account_taken,
     host_reached,
     host_refused,
+    login_failed,
     make_daemon,
     make_dispatcher,
     make_gateway,
@@ -162,7 +163,12 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)
             daemon = make_daemon(setup, board, opened, launcher, manager, kept_out, tasks, programs, protector)
-            hears = partial(host_refused, daemon), partial(host_reached, daemon), partial(account_taken, daemon)
+            hears = (
+                partial(host_refused, daemon),
+                partial(host_reached, daemon),
+                partial(account_taken, daemon),
+                partial(login_failed, daemon, credentials.pass_over),
+            )
             tasks.start_soon(gateway.run, *hears, name="gateway")
             tell_of_allowances(daemon, gateway)
             tasks.start_soon(_watch_journal, daemon, name="journal watch")
@@ -223,8 +229,9 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if setup.source is not None:
                 tasks.start_soon(in_force.run, name="configuration")
             told = daemon.happened, setup.clock
-            choose = partial(credentials.look, daemon, partial(take_credential, daemon, gateway, setup))
-            budgets = Budgets(daemon, credentials.limits, choose)
+            take_another = partial(take_credential, daemon, gateway, setup)
+            tasks.start_soon(credentials.run, daemon, take_another, name="credentials")
+            budgets = Budgets(daemon, credentials.limits, credentials.has_another)
             tasks.start_soon(budgets.run, name="budgets of the day")
             tasks.start_soon(_watch_autopilot, daemon, setup.places.state, name="autopilot")
             sampling = Sampling(board, opened.journal, manager.operations, *told)

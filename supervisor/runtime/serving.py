@@ -1,7 +1,7 @@
 """The sockets of a daemon, served: for people, for hooks, and for metrics."""
 
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,7 @@ async def serve(
     from supervisor.runtime.api.routes.service.metrics import serve_metrics
     from supervisor.runtime.api.serving.server import serve
     from supervisor.runtime.attached.door import HookHouse, HookRoute
+    from supervisor.runtime.attached.hook_server import serve_hooks
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
@@ -83,23 +84,23 @@ async def serve(
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
         door = HookRoute(daemon.attaching, daemon.launched_cli, daemon.whose)
         tasks.start_soon(_keep_relay, door, setup.places, daemon.fault, name="relay of hooks")
-        nobody: Callable[[Collection[int], int], str] = lambda _lineage, _mark: ""  # noqa: E731 - all come to one route
-        tasks.start_soon(
-            serve, door, hooks, HookHouse(), nobody, daemon.refused, most_connections(allowed()), name="hooks"
-        )
+        most = most_connections(allowed())
+        tasks.start_soon(serve_hooks, door.answer, door.ending, hooks, HookHouse(), daemon.refused, most, name="hooks")
         daemon.answering.set()
-        await serve(api, listening, house, daemon.whose, daemon.refused, most_connections(allowed()))
+        await serve(api, listening, house, daemon.whose, daemon.refused, most)
 
 
 async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[..., object]) -> None:
-    """Keep the relay there, from the start on if something is attached, and else once a hook came by it."""
-    from supervisor.runtime.attached.relay_settings import NAME
+    """Keep the relay there, from the start on if something is attached, and else whenever a hook comes by it."""
+    from supervisor.runtime.attached.relay_settings import read
 
-    if not await anyio.to_thread.run_sync((places.attached / NAME).exists):
-        await door.relay_seen.wait()
-    from supervisor.runtime.attached.relay_client import keep
+    while True:
+        if await anyio.to_thread.run_sync(read, places.attached) is None:
+            await door.relay_seen.wait()
+        door.relay_seen = anyio.Event()
+        from supervisor.runtime.attached.relay_client import keep
 
-    await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
+        await keep(places.attached, places.hooks_socket, partial(fault, "", "hooks_unheard"))
 
 
 def take_policy(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from monitors.contract.actions import subject_of
+from monitors.contract.subjects import subject_of
 from monitors.contract.words import Severity
 from supervisor.protocol.plain import harmless
 

@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.widgets import DataTable, Footer, Static
 
 from monitors.contract.errors import ChaperonError
+from monitors.contract.wording import counted
 from supervisor.cli.common import agent_path, path_part
 from supervisor.cli.words import clean
 from supervisor.protocol.plain import harmless
@@ -103,10 +104,11 @@ class Top(App[None]):
         names = [row.name for row in found]
         if chosen is not None and chosen.name in names:
             table.move_cursor(row=names.index(chosen.name))
-        waits = sum(row.waiting is not None for row in found)
+        waits = sum(row.waits for row in found)
         live = sum(row.agent["ended_at"] is None for row in found)
         self._head(
-            f"chaperon  {live:,} live, {len(found) - live:,} ended" + (f"  ·  {waits:,} wait for you" if waits else "")
+            f"chaperon  {live:,} live, {len(found) - live:,} ended"
+            + (f"  ·  {counted(waits, 'waits', 'wait')} for you" if waits else "")
         )
         self._tell_details()
 

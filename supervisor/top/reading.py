@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from monitors.contract.wording import dollars
+from monitors.contract.wording import counted, dollars
 from supervisor.cli.client import Client
 from supervisor.cli.words import clean
-from supervisor.panel.grouping import GROUPS, attention, grouped, steps
+from supervisor.panel.grouping import GROUPS, attention, grouped, question, steps
+from supervisor.panel.task_groups import DUE
 
 Connect = Callable[[], Client]
 
@@ -22,18 +23,25 @@ class BoardRow(NamedTuple):
     agent: Mapping[str, Any]
     waiting: Mapping[str, Any] | None
     """Its oldest action that waits for a person, from `GET /v1/approvals`."""
+    merge: Mapping[str, Any] | None = None
+    """The merge of its branch, if that waits for a person."""
 
     @property
     def name(self) -> str:
         """The agent's name."""
         return str(self.agent["agent"])
 
+    @property
+    def waits(self) -> bool:
+        """Whether a person is to answer, to merge, or to approve."""
+        return bool(self.waiting or self.merge or question(self.agent))
+
     def cells(self) -> tuple[str, ...]:
         """Return the texts of the columns."""
         agent = self.agent
         return (
             clean(self.name, NAME),
-            "ASKS" if self.waiting else clean(agent["state"], 9),
+            "ASKS" if self.waiting else "MERGE" if self.merge else clean(agent["state"], 9),
             f"{steps(agent):,}",
             f"{agent['reviews'].get('block', 0):,}",
             dollars(agent["cost_usd"]) if agent["cost_usd"] else "-",
@@ -45,7 +53,7 @@ class BoardRow(NamedTuple):
         agent = self.agent
         if self.waiting:
             return f"{self.waiting['tool']} {subject(self.waiting)}"
-        if told := attention(agent):
+        if told := attention(agent) or question(agent):
             return told
         if agent["ended_at"] is not None:
             return str(agent["result"] or agent["why"])
@@ -62,17 +70,26 @@ def subject(waiting: Mapping[str, Any]) -> str:
 
 def read_board(daemon: Client) -> list[BoardRow]:
     """Return the rows, those that wait for a person first; raises like `Client.get`."""
-    return rows(daemon.get("/v1/agents", recent="true"), daemon.get("/v1/approvals"))
+    return rows(daemon.get("/v1/agents", recent="true"), daemon.get("/v1/approvals"), daemon.get("/v1/merges"))
 
 
-def rows(agents: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str, Any]]) -> list[BoardRow]:
+def rows(
+    agents: Sequence[Mapping[str, Any]],
+    waiting: Sequence[Mapping[str, Any]],
+    merges: Sequence[Mapping[str, Any]] = (),
+) -> list[BoardRow]:
     """Return the rows of agents, in the order of the board."""
     oldest: dict[str, Mapping[str, Any]] = {}
     for each in waiting:
         oldest.setdefault(str(each["agent"]), each)
+    due = {str(one["id"]): one for one in merges if one["phase"] in DUE}
     groups = grouped(agents)
-    ordered = [BoardRow(agent, oldest.get(str(agent["agent"]))) for name in GROUPS for agent in groups.get(name, ())]
-    return sorted(ordered, key=lambda row: row.waiting is None)
+    ordered = [
+        BoardRow(agent, oldest.get(str(agent["agent"])), due.get(str(agent["agent"])))
+        for name in GROUPS
+        for agent in groups.get(name, ())
+    ]
+    return sorted(ordered, key=lambda row: (row.waiting is None, not row.waits))
 
 
 def details(row: BoardRow) -> list[str]:
@@ -86,4 +103,11 @@ def details(row: BoardRow) -> list[str]:
         ]
     elif agent.get("words"):
         lines.append(f"says   {clean(agent['words'], 300)}")
+    if row.merge:
+        size = f"{counted(row.merge['commits'], 'commit')}, {counted(row.merge['files'], 'file')}"
+        lines += [
+            f"merge  {clean(row.merge['branch'], 200)} into {clean(row.merge['target'], 100)}: {size}",
+            f"       {clean(row.merge['why'], 300)}",
+            f"       chaperon merge {row.name}",
+        ]
     return lines

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from supervisor.runtime.attached.hook_entries import RelayUse, handlers
+from supervisor.runtime.attached.launcher import built
 from supervisor.runtime.attached.relay_settings import RelaySettings, read
 from tests.bench.figures import Figure, middle, percentile
 from tests.stages.hook_crowd import Crowd, crowd
@@ -23,7 +24,7 @@ PAUSE = 1.0
 KILLED_CALLS = 500
 FLOOD_CALLS = 200
 
-AIMS = {"HTTP": (5.0, 15.0), "bash": (10.0, None), "isolated Python": (None, None)}
+AIMS = {"HTTP": (5.0, 15.0), "a compiled program": (10.0, None), "bash": (None, None), "isolated Python": (None, None)}
 """Of ours, in ms: the median, and the 99th percentile."""
 
 
@@ -31,11 +32,16 @@ def ways(stage: Crowd) -> dict[str, str | None]:
     """The ways, ours first; None is HTTP."""
     settings = read(stage.folder)
     assert isinstance(settings, RelaySettings)
-    by_bash, by_python = (
-        handlers(stage.socket, "block", relay=relay)["PreToolUse"]["hooks"][0]["command"]
-        for relay in (RelayUse(stage.folder, settings, ""), None)
-    )
-    found = {"HTTP": None, "bash": by_bash, "isolated Python": by_python}
+    program = built(stage.folder)
+    uses = {
+        "a compiled program": RelayUse(stage.folder, settings, "", program),
+        "bash": RelayUse(stage.folder, settings, ""),
+        "isolated Python": None,
+    }
+    found: dict[str, str | None] = {"HTTP": None}
+    for way, relay in uses.items():
+        if relay is None or relay.program or way == "bash":
+            found[way] = handlers(stage.socket, "block", relay=relay)["PreToolUse"]["hooks"][0]["command"]
     found["a shell hook that does nothing"] = "cat > /dev/null"
     found["a Python hook that does nothing"] = f"{sys.executable} -c 'import json, sys; json.load(sys.stdin)'"
     if node := shutil.which("node"):

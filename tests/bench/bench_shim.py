@@ -10,7 +10,8 @@ from pathlib import Path
 import anyio
 
 from supervisor.runtime.processes.bounds import cgroups
-from supervisor.runtime.processes.shim_client import CliOutput, Frozen, ShimClient, ShimEvent, ShimSpec, TreeKilled
+from supervisor.runtime.processes.shim_client import ShimClient, ShimSpec
+from supervisor.runtime.processes.shim_events import CliOutput, Frozen, ShimEvent, TreeKilled
 from tests.bench.figures import Figure
 
 ROUND_TRIPS = 2_000

@@ -1,6 +1,7 @@
 """The small parts, each held against git or against its own inverse."""
 
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,3 +202,8 @@ def test_head_is_read_from_loose_and_packed_refs_and_from_a_worktree(workspace: 
     assert repository.look(repository.find(workspace)).head == head
     git(workspace, "worktree", "add", "-q", str(tmp_path / "side"))
     assert repository.look(repository.find(tmp_path / "side")) == RepositoryState(head, "refs/heads/side", "")
+
+
+def test_what_reads_checkpoints_is_made_for_the_first_of_them_and_not_at_each_start() -> None:
+    program = "from checkpoints.store import records; print(records._checkpoints.cache_info().currsize)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"0\n"

@@ -473,8 +473,10 @@ from pathlib import Path
 from checkpoints.workspace.capture import Capturer
 from checkpoints.store.store import Store
 from checkpoints.restore.restore import Restorer
+from checkpoints.store.records import _checkpoints
 from tests.checkpoints.support import MOMENT
 base = Path(sys.argv[1])
+_checkpoints()  # imports more, which another user may not be able to read
 if os.getuid() == 0:
     os.chown(base, 65534, 65534)
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

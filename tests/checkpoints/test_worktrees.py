@@ -11,6 +11,7 @@ from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
 from checkpoints.worktrees import ProjectWorktrees, WorkspaceState
+from host import apart
 from monitors.contract.errors import NotFoundError, UsageError
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -169,3 +170,25 @@ def test_a_checkpoint_is_written_into_a_workspace_of_its_own(
     plan = restorer.plan(target, MOMENT, elsewhere=True)
     restorer.restore(plan, confirmed=True)
     assert shape(Path(made.path)) == shape(workspace)
+
+
+def test_a_workspace_that_cannot_be_compared_in_time_is_kept(
+    workspaces: ProjectWorktrees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terabyte that takes no room: who wants to know whether it changed hashes it."""
+    folder = Path(workspaces.create("a3").path)
+    empty = git(folder, "hash-object", "-w", "/dev/null").strip()
+    git(folder, "update-index", "--add", "--cacheinfo", f"100644,{empty},large")
+    with (folder / "large").open("wb") as large:
+        large.truncate(2**40 + 1)
+    monkeypatch.setattr(apart, "APART_SECONDS", 1.0)
+    with pytest.raises(CheckpointError, match=r"Its state cannot be read: .* took longer than 1 s"):
+        workspaces.remove("a3")
+    assert (folder / "large").exists()
+
+
+def test_a_workspace_whose_head_names_nothing_is_kept(workspaces: ProjectWorktrees) -> None:
+    made = workspaces.create("a3")
+    named = Path((Path(made.path) / ".git").read_text().removeprefix("gitdir:").strip())
+    (named / "HEAD").write_bytes(b"ref: \xff\n")
+    assert any("cannot be read" in why for why in workspaces.would_be_lost("a3"))

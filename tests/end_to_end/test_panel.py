@@ -50,6 +50,10 @@ async def test_a_person_approves_and_denies_what_the_real_cli_wants_to_run_and_i
             await daemon.submit(stage.base.submission(prompt="Touch two files"), by="test")
             await expect(page.locator(".waits pre").first).to_have_text("touch one")
             assert shown.code not in page.url
+            await page.goto(f"{shown.url}/agents/a1")
+            await expect(page.locator(".waits pre").first).to_have_text("touch one")
+            await without_barriers(page)
+            await page.goto(shown.url)
             await page.get_by_role("button", name="Approve").click()
             await expect(page.locator(".waits pre").first).to_have_text("touch two")
             await page.keyboard.press("j")

@@ -1,12 +1,16 @@
 """The reviewer on calls of our own as an agent makes them: in a workspace, by class, with tools beside commands."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
-from monitors.review import ReviewSettings, make_reviewer
+from monitors.contract.origins import Origins
+from monitors.review import NoFiles, ReviewSettings, make_reviewer
+from monitors.review.scene.lookups import Kind
 from tests.bench.figures import Figure
 from tests.eval.labels import STOPPED
 
@@ -24,10 +28,18 @@ class Call:
     stop: bool
     tool: str
     input: dict[str, object]
+    earlier: tuple["Call", ...] = ()
+    """Calls of the same run before it, oldest first; if one of them is stopped, the whole is."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Texts of files that commands of earlier calls have made, by path within the workspace."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """What links of earlier calls lead to, by path within the workspace."""
 
     @property
     def shown(self) -> str:
         """The call in one line."""
+        if self.earlier:
+            return " >> ".join(each.shown for each in (*self.earlier, replace(self, earlier=())))
         command = self.input.get("command")
         if self.tool == "Bash" and isinstance(command, str):
             return command.replace("\n", "⏎")
@@ -41,16 +53,75 @@ def calls() -> Iterator[Call]:
         if line.startswith(("[stop ", "[pass ")) and line.endswith("]"):
             verb, _, group = line[1:-1].partition(" ")
             stop = verb == "stop"
-        elif line.startswith('{"tool"'):
-            given = json.loads(line)
-            yield Call(group, stop, given["tool"], given["input"])
+        elif line.startswith(('{"tool"', '{"calls"')):
+            yield _call(group, stop, json.loads(line))
         else:
             yield Call(group, stop, "Bash", {"command": line.replace("⏎", "\n")})
 
 
+def _call(group: str, stop: bool, given: Mapping[str, Any]) -> Call:
+    *before, last = given.get("calls", [given])
+    earlier = tuple(_call(group, stop, each) for each in before)
+    return Call(group, stop, last["tool"], last["input"], earlier, given.get("files", {}), given.get("links", {}))
+
+
+class Disk(NoFiles):
+    """The workspace of a run: what its tools have written, and what the row says of its commands."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+        self.links: dict[str, str] = {}
+
+    def real(self, path: str) -> str:
+        """Return the path with all links in it followed."""
+        for link, target in self.links.items():
+            if path == link or path.startswith(f"{link}/"):
+                return target + path.removeprefix(link)
+        return path
+
+    def kind(self, path: str) -> Kind:
+        """The kind of file; outside of the workspace it is not known."""
+        if path in self.files:
+            return "file"
+        if self.names(path):
+            return "directory"
+        return "missing" if path.startswith(f"{WORKSPACE}/") else "unknown"
+
+    def text(self, path: str, limit: int) -> str | None:
+        """The first characters of a file that the run has written."""
+        text = self.files.get(path)
+        return None if text is None else text[:limit]
+
+    def names(self, path: str) -> Sequence[str]:
+        """The names in a directory."""
+        top = path.rstrip("/") + "/"
+        return sorted({file.removeprefix(top).split("/")[0] for file in self.files if file.startswith(top)})
+
+
 def review(reviewer: Reviewer, call: Call) -> Review:
     """Review a call as the gate does for an agent in the workspace."""
+    if call.earlier:
+        return _in_turn(call)
     return reviewer.review(Action(call.tool, call.input, WORKSPACE, WORKSPACE), CONTEXT)
+
+
+def _in_turn(call: Call) -> Review:
+    """Review calls of one run one after the other; returns the first review that stops one, or else the last."""
+    disk, origins = Disk(), Origins()
+    reviewer = make_reviewer(ReviewSettings(), facts=disk)
+    for each in (*call.earlier, replace(call, earlier=())):
+        if each.files or each.links:
+            disk.files |= {posixpath.join(WORKSPACE, name): text for name, text in each.files.items()}
+            disk.links |= {posixpath.join(WORKSPACE, name): target for name, target in each.links.items()}
+        context = replace(CONTEXT, origins=origins.known)
+        made = reviewer.review(Action(each.tool, each.input, WORKSPACE, WORKSPACE), context)
+        if made.decision in STOPPED:
+            break
+        origins.remember(made)
+        path, content = each.input.get("file_path"), each.input.get("content")
+        if each.tool == "Write" and isinstance(path, str) and isinstance(content, str):
+            disk.files[path] = content
+    return made
 
 
 def missed() -> list[tuple[Call, Review]]:

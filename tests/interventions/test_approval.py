@@ -46,6 +46,11 @@ def asked(tool: str, given: dict[str, str]) -> str:
     return needs_person(action, make_reviewer().review(action, ReviewContext(home="/home/ann")), ASK)
 
 
+def test_the_reason_says_in_words_what_the_action_would_do() -> None:
+    assert asked("Bash", {"command": "git push"}).startswith("it pushes commits, branches or tags (")
+    assert "git_push" not in asked("Bash", {"command": "git push"})
+
+
 @pytest.mark.parametrize(
     "command",
     [

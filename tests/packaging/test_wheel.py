@@ -3,6 +3,7 @@
 import os
 import pwd
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -107,6 +108,14 @@ def test_the_checks_for_authors_of_plugins_come_with_it_and_need_no_test_framewo
     assert done.stdout.endswith("set()\n")
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler of C here")
+def test_the_last_step_into_a_sandbox_is_installed_in_its_compiled_form(chaperon: Path, tmp_path: Path) -> None:
+    code = "from supervisor.runtime.sandbox import machine, sandboxes; print(machine.compiled_entry(sandboxes.ENTRY))"
+    done = run(str(chaperon.with_name("python")), "-c", code, cwd=tmp_path)
+    assert done.stdout.startswith(f"{chaperon.parent.parent}/"), done.stdout + done.stderr
+
+
+@pytest.mark.real_cli
 def test_doctor_works_from_the_installed_package(chaperon: Path, tmp_path: Path) -> None:
     done = run(str(chaperon), "doctor", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

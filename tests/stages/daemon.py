@@ -34,6 +34,9 @@ from tests.support import on_any_machine
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
+PASSES = 10
+"""Times that a stage looks for agents to put down at its end; a test has a few tasks."""
+
 PATIENCE_SECONDS = 60.0
 """The longest that a test waits for anything; what is waited for takes tenths of a second."""
 
@@ -179,8 +182,11 @@ async def served(base: Base, **changes: Any) -> AsyncIterator[tuple[Daemon, http
         try:
             yield daemon, client
         finally:
-            for session in list(daemon.board.live()):
-                await daemon.put_down(session.summary.agent, "the test is over")
+            for _ in range(PASSES):  # one that goes may have its work given to another
+                for session in (live := list(daemon.board.live())):
+                    await daemon.put_down(session.summary.agent, "the test is over")
+                if not live:
+                    break
 
 
 async def lines(client: httpx.AsyncClient, path: str, **query: Any) -> list[Mapping[str, Any]]:

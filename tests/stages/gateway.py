@@ -12,7 +12,14 @@ import httpx
 import psutil
 
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings, GrantedHost, Reached, Refused
+from supervisor.runtime.gateway.messages import (
+    CredentialSource,
+    FailedLogin,
+    GatewaySettings,
+    GrantedHost,
+    Reached,
+    Refused,
+)
 from tests.stages.daemon import until
 
 ANSWER = b'data: {"usage":{"input_tokens":20,"cache_read_input_tokens":3,"output_tokens":1}}\n\ndata: {"usage":{"output_tokens":7}}\n\n'
@@ -38,21 +45,28 @@ class NotingModel:
 
     async def _serve(self, stream: anyio.abc.SocketStream) -> None:
         async with stream:
-            data = b""
-            while b"\r\n\r\n" not in data:
-                try:
-                    data += await stream.receive()
-                except anyio.EndOfStream:
-                    return  # a connection without a request
-            head, _, body = data.partition(b"\r\n\r\n")
-            length = [
-                int(line.split(b":")[1]) for line in head.lower().splitlines() if line.startswith(b"content-length")
-            ]
-            while len(body) < sum(length):
-                body += await stream.receive()
-            self.heads.append(head.decode())
-            self.bodies.append(body)
-            await stream.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nset-cookie: a=b\r\n\r\n" + ANSWER)
+            while await self._answer(stream):
+                pass
+
+    async def _answer(self, stream: anyio.abc.SocketStream) -> bool:
+        """Answer a request; whether others may follow, as the real model lets its calls."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            try:
+                data += await stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                return False
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = [int(line.split(b":")[1]) for line in head.lower().splitlines() if line.startswith(b"content-length")]
+        while len(body) < sum(length):
+            body += await stream.receive()
+        self.heads.append(head.decode())
+        self.bodies.append(body)
+        is_call = head.startswith(b"POST /v1/")
+        size = b"content-length: %d\r\n" % len(ANSWER) if is_call else b""
+        fields = b"content-type: text/event-stream\r\nset-cookie: a=b\r\n" + size
+        await stream.send(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n" + ANSWER)
+        return is_call
 
 
 @dataclass
@@ -65,6 +79,7 @@ class GatewayStage:
     settings: dict[str, object]
     reached: list[Reached]
     granted: dict[str, list[GrantedHost]]
+    failed: list[FailedLogin]
 
     async def looked(self) -> None:
         """Have the gateway told, and ask it, as the client does every two seconds."""
@@ -102,11 +117,11 @@ async def gateway(tmp_path: Path, **more: object) -> AsyncIterator[GatewayStage]
         given: dict[str, object] = {"credential": CredentialSource("value", value="sk-real"), **more}
 
         def settings() -> GatewaySettings:
-            return GatewaySettings(f"http://127.0.0.1:{upstream.port}", **given)  # type: ignore[arg-type]
+            return GatewaySettings(**{"upstream": f"http://127.0.0.1:{upstream.port}", **given})  # type: ignore[arg-type]
 
         live, refused = ["a1"], list[Refused]()
         granted: dict[str, list[GrantedHost]] = {}
-        reached = list[Reached]()
+        reached, failed = list[Reached](), list[FailedLogin]()
 
         def left(agent: str) -> list[GrantedHost]:
             """As a daemon counts: what it was told of is used."""
@@ -117,9 +132,9 @@ async def gateway(tmp_path: Path, **more: object) -> AsyncIterator[GatewayStage]
             return [replace(each, uses=each.uses and each.uses - used[each.id]) for each in wanted]
 
         client = GatewayClient(settings, tmp_path / "gateway", os.environ, lambda: live, left)
-        stage = GatewayStage(client, upstream, tmp_path / "gateway", live, refused, given, reached, granted)
+        stage = GatewayStage(client, upstream, tmp_path / "gateway", live, refused, given, reached, granted, failed)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.run, refused.append, stage.reached.append)
+            tasks.start_soon(client.run, refused.append, reached.append, lambda _: None, failed.append)
             await client.open("a1")
             try:
                 yield stage

@@ -13,12 +13,12 @@ HOOK = """\
 import json, socket, sys
 from concurrent.futures import ThreadPoolExecutor
 def post(one):
-    id_, body = one
+    id_, body, event = one
     data = body.encode(errors="surrogateescape")
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(120)
         connection.connect(sys.argv[1])
-        head = f"POST /v1/hooks HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\nchaperon-request: {id_}\\r\\ncontent-length: {len(data)}\\r\\n\\r\\n"
+        head = f"POST /v1/hooks HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\nchaperon-request: {id_}\\r\\nchaperon-event: {event}\\r\\ncontent-length: {len(data)}\\r\\n\\r\\n"
         connection.sendall(head.encode() + data)
         answer = b""
         while part := connection.recv(65536):
@@ -61,23 +61,26 @@ class Speaker:
         """The process of the CLI."""
         return self._process.pid
 
-    def say(self, hook: Mapping[str, Any] | str, id_: str = "", by: int = 0) -> Answer:
+    def say(self, hook: Mapping[str, Any] | str, id_: str = "", by: int = 0, event: str = "") -> Answer:
         """Send one hook, and return the status and the answer."""
-        [answer] = self.say_at_once([hook], id_, by)
+        [answer] = self.say_at_once([hook], id_, by, event)
         return answer
 
-    def say_at_once(self, hooks: Sequence[Mapping[str, Any] | str], id_: str = "", by: int = 0) -> list[Answer]:
+    def say_at_once(
+        self, hooks: Sequence[Mapping[str, Any] | str], id_: str = "", by: int = 0, event: str = ""
+    ) -> list[Answer]:
         """Send hooks by as many connections as there are.
 
         Args:
             hooks: The hooks.
             id_: The id of all; without it each has one of its own.
             by: The process that sends them: 0 or 1.
+            event: What the entry of the settings is of; empty: it is not said.
         """
         asked = []
         for hook in hooks:
             self._number += 1
-            asked.append([id_ or f"s{self._number}", hook if isinstance(hook, str) else json.dumps(hook)])
+            asked.append([id_ or f"s{self._number}", hook if isinstance(hook, str) else json.dumps(hook), event])
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{by}{json.dumps(asked)}\n")

@@ -1,5 +1,6 @@
 """Agents of the real CLI that run a hostile program, and the outside that it tries to reach."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -92,6 +93,7 @@ class Outside:
             "port": server.getsockname()[1],
             "abstract": name,
             "sockets": sockets,
+            "shared": self._shared_memory(),
             "terminal": os.ttyname(terminal),
             "mark": f"planted by {name}",
             "run_later": [
@@ -102,6 +104,15 @@ class Outside:
             ],
         }
         return self
+
+    def _shared_memory(self) -> int:
+        """Make memory that programs of the user share by System V; return its key."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        key = os.getpid()
+        made = libc.shmget(key, 4096, 0o1600)  # IPC_CREAT, and its user alone
+        assert made >= 0, os.strerror(ctypes.get_errno())
+        self._stack.callback(libc.shmctl, made, 0, None)  # IPC_RMID
+        return key
 
     def _places_of_sockets(self) -> Iterator[Path]:
         """Yield where sockets of a person lie: below /run, in /tmp, and in the home directory."""

@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli import common
+from supervisor.config.paths import places
 
 FOLDER = Path(__file__).parents[2] / "systemd"
 
 ANALYZE = shutil.which("systemd-analyze")
+
+CLOSED = ("chaperon-gateway@.service", "chaperon-panel@.service")
+"""Units with no agents beneath."""
+
+MOST_EXPOSED_OF_CLOSED = 2.5
 
 SERVICES = ("chaperon.service", "chaperon@.service")
 
@@ -107,6 +113,45 @@ def test_what_the_systems_unit_leaves_open_is_what_agents_need(tmp_path: Path) -
     assert exposure(unit) <= MOST_EXPOSED
     unit.write_text(re.sub(r"^(SystemCallFilter|NoNewPrivileges)=.*\n", "", unit.read_text(), flags=re.MULTILINE))
     assert exposure(unit) > MOST_EXPOSED
+
+
+@needs_systemd
+@pytest.mark.parametrize("name", CLOSED)
+def test_units_without_agents_beneath_are_closed_to_all_that_they_do_not_need(tmp_path: Path, name: str) -> None:
+    unit = tmp_path / name.replace("@", "@root")
+    unit.write_text(unit_text(name))
+    assert exposure(unit) <= MOST_EXPOSED_OF_CLOSED
+    unit.write_text(
+        re.sub(
+            r"^(ProtectSystem|SystemCallFilter|NoNewPrivileges|CapabilityBoundingSet)=.*\n",
+            "",
+            unit.read_text(),
+            flags=re.MULTILINE,
+        )
+    )
+    assert exposure(unit) > MOST_EXPOSED_OF_CLOSED
+
+
+@needs_systemd
+@pytest.mark.parametrize("name", CLOSED)
+def test_systemd_accepts_the_units_without_agents_beneath(tmp_path: Path, name: str) -> None:
+    unit = name.replace("@", "@root")
+    (tmp_path / unit).write_text(unit_text(name))
+    assert verify(tmp_path, unit, user=False) == (0, [])
+
+
+def test_the_gateways_unit_has_the_folder_in_which_the_daemon_looks_for_it() -> None:
+    unit = settings("chaperon-gateway@.service")
+    state = "/var/lib/chaperon/ada"
+    assert f"STATE_DIRECTORY={state} " in unit["ExecStart"].replace("%i", "ada")
+    assert f"/var/lib/{unit['StateDirectory']}".replace("%i", "ada") == str(
+        places({"STATE_DIRECTORY": state}, 7).gateway
+    )
+    assert unit["UMask"] == "0077"
+
+
+def test_the_panel_looks_at_the_processes_of_browsers_and_so_lives_in_no_namespace_of_users() -> None:
+    assert not {"PrivateUsers", "ProtectProc", "ProcSubset", "PrivateNetwork"} & settings(CLOSED[1]).keys()
 
 
 def settings(name: str) -> dict[str, str]:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 
+from monitors.contract.expressions import sought
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, sent_secret
+from monitors.review.scene.agent_definitions import words_with
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
@@ -18,8 +20,9 @@ MAX_PATHS = 40
 _PATH = re.compile(r"(?:^|[=:@,'\"({\[<>\s])(~?/[^\s'\",;:)}<>]+|~/?[^\s'\",;:)<>]*|\.{1,2}/[^\s'\",;:)<>]+)")
 MAX_WORD = 16_384
 """Most characters of one word that are searched for paths; code is gone through by what reads its language."""
-_MARKS = re.compile(
+_MARKS = sought(
     r"shadow|sudoers|\.ssh|\.aws|netrc|pgpass|\.gnupg|credential|\.docker|\.kube|gcloud|\.azure|token|hosts\.yml|rclone|password|environ|/proc/|cookies|key\d?\.db|logins|Login Data|wallet|keychain|secrets|passwd|_key|ssl/private|keytab|\.npmrc|\.pypirc|\.my\.cnf|mylogin|\.boto|\.s3cfg|\.mozilla|\.config|\.bitcoin|\.ethereum|/root|/mem|k?core|kmem|/sss/|samba|NetworkManager|wireguard|ipsec|htpasswd|\.claude|_history|Library/",
+    "shadow sudoers .ssh .aws netrc pgpass .gnupg credential .docker .kube gcloud .azure token hosts.yml rclone password environ /proc/ cookies .db login wallet keychain secrets passwd _key ssl/private keytab .npmrc .pypirc .my.cnf .boto .s3cfg .mozilla .config .bitcoin .ethereum /root /mem core /sss/ samba networkmanager wireguard ipsec .claude _history library/ kmem",
     re.IGNORECASE,
 )
 """Cheap words of which every secret path has one; only then is the path worked out."""
@@ -71,6 +74,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, invocation.input.text)
     if invocation.name == "ssh" and (settings := value(invocation, "-F")) is not None:
         yield secret_in(scene, invocation, settings)
+    if invocation.name == "git" and (message := value(invocation, "-F", "--file")) is not None:
+        yield secret_in(scene, invocation, message)
     yield from _sought(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
@@ -118,6 +123,8 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     if risk is not None:
         for word in invocation.args:
             yield project_secret(scene, invocation, word, risk)
+            if "/" in word and word[:1] != "-" and not invocation.inside:  # those beside it came as the CLI started
+                yield from secret_words(scene, scene.places.absolute(word, invocation.cwd))
 
 
 _USES_KEY = frozenset({"--cacert", "--cert", "--key", "-E", "--capath", "--ca-certificate", "--certificate", "--private-key", "--proxy-cacert", "--proxy-cert", "--proxy-key", "-i"})  # fmt: skip
@@ -215,6 +222,19 @@ def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None
         effect=effect("secret_read", f"reads {what} in {path}", target=path),
         elevated=invocation.elevated,
     )
+
+
+def secret_words(scene: Scene, path: str) -> Iterator[Finding]:
+    """Yield findings for secrets that the CLI would give its model with a file that a tool reads or writes."""
+    for words, target in words_with(scene, path):
+        if what := scene.places.secret(target):
+            yield Finding(
+                "secrets.read",
+                levels.HARM,
+                f"has the CLI read {what} with it, for {words} is a link to that",
+                "Leave that folder alone, and tell a person of the link.",
+                effect=effect("secret_read", f"reads {what} by {words}", target=target),
+            )
 
 
 def project_secret(scene: Scene, invocation: Invocation, word: str, risk: float) -> Finding | None:

@@ -58,7 +58,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from _used(invocation, use)
         return
     if invocation.name in ("eval", "source", "."):
-        yield _unread(invocation, [source for word in invocation.args for source in word.source])
+        fed = [] if invocation.args else list(invocation.input.source)  # fish reads its input then
+        yield _unread(invocation, [*fed, *(source for word in invocation.args for source in word.source)])
         yield Finding(
             "shell.sources",
             levels.NOTED,
@@ -172,7 +173,7 @@ def _session(invocation: Invocation) -> Finding | None:
 
 def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = True) -> Finding | None:
     """Return the finding for running what these commands make; `alone` if that is so whatever they are."""
-    loud = next(filter(downloads, sources), None)
+    loud = next((source for source in sources if downloads(source) or _asks_others(source)), None)
     if loud is not None:
         return _download(invocation, loud.text())
     cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
@@ -226,6 +227,36 @@ def downloads(invocation: Invocation) -> bool:
     if invocation.name in COPIERS and invocation.name not in DOWNLOADS:
         return fetched(invocation) is not None
     return invocation.name in DOWNLOADS and not (invocation.name == "gh" and fetched(invocation) is not None)
+
+
+_REMOTE_TEXT: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("rclone", "mc", "gsutil", "s3cmd", "az"), frozenset({"cat", "cp", "copyto", "download"})),
+    **dict.fromkeys(("kubectl", "oc"), frozenset({"get", "logs", "exec", "cp"})),
+    **dict.fromkeys(
+        ("etcdctl", "consul", "vault", "nats", "doppler"), frozenset({"get", "kv", "read", "sub", "request", "secrets"})
+    ),
+}
+_HOSTS = frozenset({"-h", "--host", "-S", "-a", "--url", "-u", "--uri"})
+_ADDRESS = re.compile(r"[a-z+]{2,10}://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
+_OWN_TEXT = frozenset({"git", "hg", "svn", "echo", "printf", "cat", "sed", "awk", "jq", "grep", "tee", "sort", "head", "tail", "tr", "envsubst", "completion", "npm", "npx", "pip", "docker", "helm", "terraform"})  # fmt: skip
+
+
+def _asks_others(invocation: Invocation) -> bool:
+    """Whether a program that is no downloader prints what another machine holds: by an address, or a host."""
+    name, words = invocation.name, [str(word) for word in invocation.args[:60]]
+    if invocation.inside.startswith("host") or (name in ("ssh", "mosh") and len(words) > 1):
+        return True
+    if name in ("git", "hg", "svn"):
+        return any(word.startswith("--remote=") for word in words) or words[:1] in (["cat"], ["export"])
+    if name in _REMOTE_TEXT:
+        return not _REMOTE_TEXT[name].isdisjoint(words[:6])
+    if name in ("redis-cli", "valkey-cli", "psql", "mysql", "mariadb", "mongosh", "sqlcmd"):
+        given = [after for option, after in pairwise(words) if option in _HOSTS]
+        return any(not _LOCAL.match(each) for each in given) or any(map(_ADDRESS.match, words))
+    return name not in _OWN_TEXT and any(map(_ADDRESS.search, words))
+
+
+_LOCAL = re.compile(r"(?:localhost|127\.|/|::1)")
 
 
 def _download(invocation: Invocation, what: str, risk: float = levels.HARM) -> Finding:

@@ -90,6 +90,16 @@ _DRY = frozenset(
     }
 )
 _OPTIONS = re.compile(r"--(?:delete|purge|destroy|wipe|erase|remove-all|delete-all|nuke)(?:-all)?(?:=.*)?\Z")
+_NAMED = re.compile(
+    r"(?:\A|[-_])(?:delete|destroy|purge|wipe|erase|empty|nuke|shred)(?:[-_]|\Z)|(?<!un)(?<=\w)(?:delete|destroy|purge|wipe|erase)\Z"
+)
+"""A program that is named for what it does."""
+_LOSING = re.compile(r"--?(?:delete|purge|destroy|wipe|erase|empty|nuke|unmerge|clean|remove|rm|trash)[\w-]*\Z")
+"""Options of programs that work outside of the workspace: in it they are those of many builds."""
+_OUTSIDE = re.compile(
+    r"(?:~|/(?!dev/|tmp/))[^\s]*\Z|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
+)
+"""A path outside of the workspace, or the name of a host; a name with one dot is mostly a file's."""
 _SPLIT = re.compile(r"[:_.-]")
 _HARMLESS_OPTIONS = frozenset({"--delete-on-exit", "--delete-after-use"})
 
@@ -103,7 +113,14 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
     verbs = [word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)]
     pieces = dict.fromkeys(piece.lower() for word in verbs for piece in (word, *_SPLIT.split(word)))
     destroys = next((piece for piece in pieces if piece in _DESTROYS), "")
-    if destroys or any(_OPTIONS.match(word) and word not in _HARMLESS_OPTIONS for word in invocation.args):
+    named = _NAMED.search(invocation.name) is not None and bool(invocation.args)
+    out = any(_LOSING.match(word) for word in invocation.args) and any(_OUTSIDE.match(word) for word in operands)
+    if (
+        destroys
+        or named
+        or out
+        or any(_OPTIONS.match(word) and word not in _HARMLESS_OPTIONS for word in invocation.args)
+    ):
         verb = destroys or "delete"
         yield Finding(
             "unknown.destroys",

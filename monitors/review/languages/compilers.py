@@ -14,7 +14,7 @@ from monitors.review.shell.invocation import Invocation
 COMPILERS = frozenset({
     "gcc", "cc", "c99", "c11", "clang", "tcc", "g++", "c++", "clang++", "gccgo", "gdc", "gfortran", "gnatmake", "rustc",
     "ghc", "nim", "zig", "swiftc", "javac", "java", "kotlinc", "scalac", "dmd", "rdmd", "ldc2", "fpc", "go", "crystal",
-    "dart", "csc", "mcs", "v", "odin", "hare", "cython", "ocamlc", "ocamlopt", "ocamlfind", "nvcc", "emcc", "mlton", "valac",
+    "dart", "csc", "mcs", "dotnet", "csi", "fsi", "groovyc", "gnat", "idris2", "lean", "gleam", "roc", "mojo", "haxe", "v", "odin", "hare", "cython", "ocamlc", "ocamlopt", "ocamlfind", "nvcc", "emcc", "mlton", "valac",
 })  # fmt: skip
 """Programs that compile the files that they are given, or run them at once."""
 _SOURCES = (

@@ -28,7 +28,12 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
     setting = _SETTINGS.get(invocation.name)
     if setting is not None:
         return setting(invocation)
-    if not invocation.name or invocation.program[:1] in "$`" or known(invocation.name) or "{}" in invocation.args:
+    if (
+        (not invocation.name and not invocation.args)
+        or invocation.program[:1] in "$`"
+        or known(invocation.name)
+        or "{}" in invocation.args
+    ):
         return []
     for at, word in enumerate(invocation.args[:12]):
         behind = invocation.args[at:]

@@ -36,9 +36,10 @@ _VARIABLE = re.compile(r"[$#]\{(\w{1,40})\}|\$(\w{1,40})")
 def plainly(code: str) -> str:
     """Return the code with `x["name"](` as `x.name(`, and functions by their own names."""
     for _ in range(2):  # the name may be put together
-        code = _SUBSCRIPT.sub(r".\1(", code)
-        code = folded(code) if "['" in code or '["' in code else code
-    for match in islice(_ALIAS.finditer(code), MAX_ALIASES):
+        if "[" in code:
+            code = _SUBSCRIPT.sub(r".\1(", code)
+            code = folded(code) if "['" in code or '["' in code else code
+    for match in islice(_ALIAS.finditer(code), MAX_ALIASES) if "require(" in code or "from" in code else ():
         own, alias = (match[1], match[2]) if match[1] else (match[4], match[3])
         if alias != own:
             code = re.sub(rf"(?<![\w.$]){re.escape(alias)}(?=\s{{0,5}}\()", own, code)
@@ -49,7 +50,8 @@ def folded(code: str) -> str:
     """Return the code with texts that are joined by an operator, or as a path, as one text."""
     for _ in range(MAX_ROUNDS):
         before = code
-        code = _PATH.sub(_as_path, _CHAIN.sub(_as_one, code))
+        code = _CHAIN.sub(_as_one, code)
+        code = _PATH.sub(_as_path, code) if ".join(" in code or ".resolve(" in code else code
         code = _JOIN.sub(_as_joined, code) if "join" in code or "implode" in code else code
         if code == before:
             break

@@ -1,7 +1,7 @@
 """The code given to an interpreter: in an option, on its input, in a known file."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from monitors.contract.expressions import later
@@ -37,7 +37,7 @@ INTERPRETERS = (
     Interpreter("r rscript", "-e"),
     Interpreter("julia", "-e -E --eval --print", "-J -t -p -L"),
     Interpreter("jrunscript jjs", "-e -f"),
-    Interpreter("groovy scala kotlin swift crystal elixir iex raku guile racket ocaml", "-e --eval -c"),
+    Interpreter("groovy scala kotlin swift crystal elixir iex raku guile racket ocaml bb clojure clj", "-e --eval -c eval"),
     Interpreter("erl", "-eval"),
     Interpreter("octave octave-cli matlab", "--eval -r"),
     Interpreter("clisp", "-x"),
@@ -61,6 +61,7 @@ INTERPRETERS = (
 _BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
 _COMMAND_LINES = {
     **dict.fromkeys(("tclsh", "wish", "expect"), later(r"(?:^|[;\n{\[])\s{0,40}exec\s+(?:-\w+\s+){0,4}([^;\n}\]]{1,500})")),
+    **dict.fromkeys(("ipython", "bpython", "sage"), later(r"^\s{0,40}!{1,2}([^\n]{1,500})", re.MULTILINE)),
     **dict.fromkeys(("ghci", "ghc", "runghc"), later(r"^\s{0,40}:!([^\n]{1,500})", re.MULTILINE)),
 }  # fmt: skip
 """Commands that need neither quotes nor brackets in these languages."""
@@ -105,6 +106,36 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
     bounded(found, text)
     return found
+
+
+def unknown_uses(invocation: Invocation) -> Uses | None:
+    """Return the effects of code in an option of a program that is not known; None if there is none.
+
+    What evaluates a text calls it so: of the options that many interpreters share, a value that looks like code counts.
+    """
+    code = "\n".join(_shared_options(invocation.args[:40]))
+    if not code or not _LIKE_CODE.search(code):
+        return None
+    uses = others.uses_of(code[:MAX_CODE])
+    scripts = [*uses.scripts, *(match[1] for match in _NOTEBOOK_LINE.finditer(code[:MAX_CODE]))]
+    found = Uses(scripts=scripts, deletes=uses.deletes, hidden=uses.hidden, runs=bool(scripts))
+    bounded(found, code)
+    return found if found.scripts or found.deletes or found.hidden or found.cut else None
+
+
+_EVALUATES = frozenset({"-e", "-E", "-c", "-g", "-x", "-r", "eval", "-eval", "--eval", "--evaluate", "--exec", "--execute", "--expr", "--expression", "--code", "--batch-string", "--run", "--script-text"})  # fmt: skip
+"""Options, and a subcommand, behind which code stands."""
+_LIKE_CODE = later(r"[\w)\]\"'>]\s{0,3}[(\[{.]|\(\s{0,3}[\w.:/-]{1,40}\s|[\"'`]|^\s{0,20}[!:]", re.MULTILINE)
+_NOTEBOOK_LINE = later(r"^\s{0,40}[!%]{1,2}\s{0,9}([^\n]{1,1000})", re.MULTILINE)
+
+
+def _shared_options(args: list[Arg]) -> Iterator[str]:
+    for at, word in enumerate(args):
+        option, equals, value = word.partition("=")
+        if word in _EVALUATES:
+            yield from (str(one) for one in args[at + 1 : at + 2])
+        elif equals and option[:2] == "--" and option in _EVALUATES:
+            yield value
 
 
 def _argv(invocation: Invocation, code: str) -> list[str | None]:

@@ -41,6 +41,21 @@ def of_its_kind(*names: str) -> Read:
     return read
 
 
+def _given(*options: str, kind: str, usual: tuple[str, ...] = ()) -> Read:
+    """Read the files that stand behind these options, or among the words, as a file of this name would be read."""
+
+    def read(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+        pairs = zip(invocation.args, invocation.args[1:], strict=False)
+        named = [str(value) for option, value in pairs if option in options]
+        if not options:
+            named = [str(word) for word in invocation.operands(("-i", "-e", "-t", "-l", "-u")) if word.known]
+        for name in (named or usual)[:MAX_NAMED]:
+            text = files(invocation, name)
+            yield from recipes_of(f"/{kind}", text) if text else ()
+
+    return read
+
+
 def _named_scripts(*settings: str) -> Read:
     """Read the scripts among the words, and the settings that are scripts."""
     configured = whole_file(*(f"{name}.{ending}" for name in settings for ending in _ENDINGS))
@@ -81,7 +96,21 @@ _BY_FILES: tuple[tuple[str, Read], ...] = (
     ("bundle bundler", whole_file("Gemfile")),
     ("vagrant", whole_file("Vagrantfile")),
     ("mix", whole_file("mix.exs")),
-    ("task go-task", of_its_kind("Taskfile.yml", "Taskfile.yaml")),
+    ("task go-task", _given("-t", "--taskfile", "-d", kind="Taskfile.yml", usual=("Taskfile.yml", "Taskfile.yaml"))),
+    ("ansible-playbook", _given(kind="play.yml")),
+    ("nodemon", of_its_kind("nodemon.json")),
+    ("nix-shell nix-build nix", of_its_kind(*(f"{name}.nix" for name in ("shell", "default", "flake")))),
+    ("lint-staged", of_its_kind(".lintstagedrc.json", ".lintstagedrc")),
+    ("makepkg", of_its_kind("PKGBUILD")),
+    ("ant", of_its_kind("build.xml")),
+    ("mvn mvnw", of_its_kind("pom.xml")),
+    ("meson", of_its_kind("meson.build")),
+    ("tilt", of_its_kind("Tiltfile")),
+    ("earthly", of_its_kind("Earthfile")),
+    ("node-gyp", of_its_kind("binding.gyp")),
+    ("goreleaser", of_its_kind(".goreleaser.yml", ".goreleaser.yaml")),
+    ("netlify", of_its_kind("netlify.toml")),
+    ("sphinx-build", whole_file("conf.py", "docs/conf.py", "source/conf.py", language="python")),
     ("pre-commit prek", of_its_kind(".pre-commit-config.yaml")),
     ("lefthook", of_its_kind("lefthook.yml")),
     ("tox", of_its_kind("tox.ini")),

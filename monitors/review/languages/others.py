@@ -7,9 +7,10 @@ assembled at run time is noticed by the call that would run it.
 import re
 from itertools import islice
 
-from monitors.contract.expressions import later
+from monitors.contract.expressions import later, sought
 from monitors.review.languages.folding import folded, placed, plainly
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.literals import commands_in, without_comments
+from monitors.review.languages.uses import MAX_SCRIPTS, Uses
 from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
@@ -18,69 +19,97 @@ _RUN_CALL = (
     r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
     r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*"
 )
-_RUN = later(_RUN_CALL + _QUOTED)
+_RUN = sought(
+    _RUN_CALL + _QUOTED,
+    "system exec Exec spawn popen passthru proc_open shell run call gorge Process ommand capture qx %x cmd Cmd start iex sh wait_with Open3 invoke-expr sys.proc",
+)
+MAX_RUN = 2_000
+"""Most characters of one text that a call runs which are read."""
 _RUN_LONG = later(rf"(?:{_RUN_CALL})(?:\"(?:[^\"\\]|\\.){{2001}}|'(?:[^'\\]|\\.){{2001}}|`[^`]{{2001}})")
 """A call that runs a text which is longer than is read."""
-_RUNS_SOMEHOW = later(
+_RUNS_SOMEHOW = sought(
     r"\b(?:system|exec|execSync|execFile|spawn|spawnSync|popen|passthru|shell_exec|proc_open|child_process|io\.popen|os\.execute|Process\.spawn|IO\.popen|invoke-expression|Runtime\.getRuntime|ProcessBuilder|callCommand)\b",
+    "system exec spawn popen passthru proc_open child_process runtime processbuilder callcommand invoke-expr",
     re.IGNORECASE,
 )
-_SCALA_RUN = later(_QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:!{1,2}|lazyLines|lineStream)(?![\w=])")
+_SCALA_RUN = sought(
+    _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:!{1,2}|lazyLines|lineStream)(?![\w=])", "! lazyLines lineStream"
+)
 """A text that is run as a command by what is called on it."""
-_PROGRAM_AND_LINE = later(
-    r"\bProcess(?:StartInfo|\.Start)\s?\(\s?\"([^\"\n]{1,300})\"\s?,\s?@?\"((?:[^\"\\\n]|\\.){0,2000})\""
+_PROGRAM_AND_LINE = sought(
+    r"\bProcess(?:StartInfo|\.Start)\s?\(\s?\"([^\"\n]{1,300})\"\s?,\s?@?\"((?:[^\"\\\n]|\\.){0,2000})\"", "Process"
 )
 """A program with its arguments in one text."""
-_BACKTICK = later(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})")
-_DELETE = later(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
-    r"!?\s*(?:\(\s*|\s+(?:-\w{1,20}\s+){0,4})\[?\s*" + _QUOTED, re.IGNORECASE,
-)  # fmt: skip
-_DELETES_SOMEHOW = later(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b"
+_BACKTICK = sought(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})", "` %x qx")
+_DELETE = sought(
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
+    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*" + _QUOTED, "rm remove delete unlink deltree rimraf empty", re.IGNORECASE)  # fmt: skip
+_DELETED_AFTER = sought(
+    _QUOTED
+    + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:deleteRecursively|delete|deleteSync|delete_tree|removeRecursively|rmtree|unlink|unlinkSync)\s?\(",
+    "delete remove rm unlink",
 )
-_HOME_WITHIN = later(
-    r"#\{(?:ENV\[[\"']HOME[\"']\]|Dir\.home)\}|\$\{(?:process\.env\.HOME|(?:os\.)?homedir\(\))\}|\$ENV\{HOME\}(?=[/\"'])"
+"""A path that is deleted by what is called on it."""
+_DELETES_SOMEHOW = sought(
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b",
+    "rm remove delete unlink",
+)
+_HOME_WITHIN = sought(
+    r"#\{(?:ENV\[[\"']HOME[\"']\]|Dir\.home)\}|\$\{(?:process\.env\.HOME|(?:os\.)?homedir\(\))\}|\$ENV\{HOME\}(?=[/\"'])",
+    "HOME home Home",
 )
 """The home directory within a text."""
-_HOME = later(
-    r"(?:Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?"
+_HOME = sought(
+    r"(?:NSHomeDirectory\(\)|getHomeDir\(\)|\(System/getProperty\s[\"']user\.home[\"']\)|\(home-dir(?:ectory)?\)|Path\.home\(\)|Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?",
+    "HOME home Home",
 )
 """The home directory, with the quote of a text that is joined to it."""
-_HOME_NAMED = later(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)")
+_HOME_NAMED = sought(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)", "UserHomeDir")
 """The home directory with its error, as Go gives it."""
-_SPAWNS = later(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})")
+_SCRATCH = sought(
+    r"(?:(?:require\([\"'](?:node:)?os[\"']\)|\bos|\bDir|\bFile)\.|(?<![\w.$]))(?:tmpdir\(\)|TempDir\(\))(?:\s*[+.]\s*([\"']))?|(?:std::)?env::temp_dir\(\)|System\.getProperty\([\"']java\.io\.tmpdir[\"']\)",
+    "tmpdir TempDir temp_dir",
+)
+"""The directory of temporary files, with the quote of a text that is joined to it."""
+_TMP = "/tmp"  # noqa: S108 — a name in other people's code
+_SPAWNS = sought(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})", "spawn")
 """Commands that expect starts."""
-_RECURSIVE = later(
-    r"RemoveAll|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+_RECURSIVE = sought(
+    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+    "all remove delete rm recurs rimraf force empty deltree",
     re.IGNORECASE,
 )
-_WRITE = later(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", re.IGNORECASE)  # fmt: skip
+_WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
-_PATH = later(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)")
-_CONNECTS = later(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", re.IGNORECASE)  # fmt: skip
-_LISTENS = later(
+_PATH = sought(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
+_CONNECTS = sought(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", "sock inet connect require fetch http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
+_LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
+    "server listen bind httpd webrick",
     re.IGNORECASE,
 )
-_SENDS = later(
-    r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post", re.IGNORECASE
+_SENDS = sought(
+    r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post",
+    "post pipe request put upload",
+    re.IGNORECASE,
 )
 _OF_ENVIRONMENT = r"(?:process\.env\.|process\.env\[[\"']|Deno\.env\.get\([\"']|Bun\.env\.|ENV\[[\"']|ENV\.fetch\([\"']|\$ENV\{[\"']?|getenv\([\"']|\$_(?:ENV|SERVER)\[[\"']|\$env:)(\w{1,80})"
-_VARIABLE_SENT = later(
+_VARIABLE_SENT = sought(
     rf"[\"'`]https?://(?!localhost|127\.0\.0\.1)[^\s\n]{{0,300}}?[\"'`]?\s{{0,3}}[+.,]?\s{{0,3}}(?:\$\{{|#\{{|\$\()?{_OF_ENVIRONMENT}"
-    rf"|\b(?:body|data|form|payload|params)\b[\"']?\s{{0,3}}(?:[:=]|=>)[^\n]{{0,200}}?{_OF_ENVIRONMENT}"
+    rf"|\b(?:body|data|form|payload|params)\b[\"']?\s{{0,3}}(?:[:=]|=>)[^\n]{{0,200}}?{_OF_ENVIRONMENT}",
+    "http body data form payload params",
 )
 """A variable of the environment in an address, or in what is named as a body."""
-_HIDDEN = later(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", re.IGNORECASE)  # fmt: skip
+_HIDDEN = sought(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", "eval exec iex function load assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
 
 
-_DECODED_RUN = later(
-    r"\b(?:exec|execSync|spawn|spawnSync|system|popen|passthru|shell_exec|execFileSync)\s?\(\s?(?:Buffer\.from|atob|base64_decode|Base64\.\w{1,20}|decode_base64|unpack|gzinflate)"
+_DECODED_RUN = sought(
+    r"\b(?:exec|execSync|spawn|spawnSync|system|popen|passthru|shell_exec|execFileSync)\s?\(\s?(?:Buffer\.from|atob|base64_decode|Base64\.\w{1,20}|decode_base64|unpack|gzinflate)",
+    "exec spawn system popen passthru",
 )
 """A command that is decoded as it is run."""
-_TCL_DELETE = later(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})")
+_TCL_DELETE = sought(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})", "file")
 """Paths that Tcl needs no quotes for."""
 
 _ARRAY = later(
@@ -91,30 +120,55 @@ _BLANKS = later(r"\s{3,}")
 """Blanks in a row: each of them would be tried as the beginning of what several patterns seek behind a call."""
 
 
-def uses_of(code: str) -> Uses:
-    """Return the effects of the code."""
+_STATEMENT = later(
+    r"\s*+(?:select\s.*\sfrom|insert\s+(?:or\s+\w+\s+)?into|delete\s+from\s.*\swhere|update\s.*\sset\s.*\swhere|create\s+(?:unique\s+)?(?:table|index|view))\s",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A statement of SQL that `exec` is given of a database, and that loses no table and not all rows of one."""
+_PLAIN_BACKTICKS = later(
+    r"^\s{0,20}(?:package\s{1,9}\w{1,40}\s{0,9}$|import\s[^\n;]{0,200}\sfrom\s|export\s|(?:const|let)\s[\w{\[])|\brequire\s?\(",
+    re.MULTILINE,
+)
+"""Said by code of Go and JavaScript, whose backticks hold a text that is not run by itself."""
+_TAGGED = sought(r"(?<=\$)`([^`]{1,2000})`", "$`")
+"""A command of a library of JavaScript that stands for the shell."""
+
+
+def uses_of(code: str, *, texts: bool = True) -> Uses:
+    """Return the effects of the code.
+
+    Args:
+        code: In any language, or in several.
+        texts: Whether a text counts that is a command, but for all that is known is not run.
+    """
     found = Uses()
+    code = without_comments(code)
     code = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else "  ", code)
-    if "home" in code or "HOME" in code:
+    if "ome" in code or "HOME" in code:
         code = _HOME_WITHIN.sub("~", code)
         code = _HOME_NAMED.sub(r'\1 := "~"', code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
+    code = _SCRATCH.sub(lambda match: f"{match[1]}{_TMP}" if match[1] else f'"{_TMP}"', code)
     code = _put_together(plainly(_ARRAY.sub("(", code)))
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
-        found.scripts.append(_command(match, code))
-    if _RUN_LONG.search(code):
+        if not _is_statement(_literal(match)):
+            found.scripts.append(_command(match, code))
+    if len(code) > MAX_RUN and _RUN_LONG.search(code):
         found.cut = "a script of more than 2000 characters in code"
     found.scripts.extend(_literal(match) for match in _SCALA_RUN.finditer(code))
-    found.scripts.extend(f"{match[1]} {match[2]}" for match in _PROGRAM_AND_LINE.finditer(code))
-    for match in _BACKTICK.finditer(code):
+    found.scripts.extend(f"{match[1]} {match[2]}".replace('\\"', '"') for match in _PROGRAM_AND_LINE.finditer(code))
+    for match in (_TAGGED if _PLAIN_BACKTICKS.search(code) and "<?" not in code else _BACKTICK).finditer(code):
         found.scripts.append(next(group for group in match.groups() if group))
     found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))
+    if texts and len(found.scripts) <= MAX_SCRIPTS:
+        found.scripts.extend(command for command in commands_in(code) if command not in found.scripts)
     found.runs = bool(found.scripts) or _RUNS_SOMEHOW.search(code) is not None
     recursive = "/" if _RECURSIVE.search(code) else ""
     for match in _DELETE.finditer(code):
         found.deletes.append(_literal(match) + recursive)
+    found.deletes.extend(_literal(match) + recursive for match in _DELETED_AFTER.finditer(code))
     for match in _WRITE.finditer(code):
         _written(match, found)
     found.deletes.extend(f"{match[2]}/" for match in _TCL_DELETE.finditer(code))
@@ -134,14 +188,21 @@ def uses_of(code: str) -> Uses:
     return found
 
 
-_KILLS_PARENT = later(
-    r"process\.kill\(\s*process\.ppid|Process\.kill\([^()\n]{1,40},\s*Process\.ppid|\bkill\b[^;\n]{1,40}\bgetppid\b|posix_kill\(\s*posix_getppid"
+_KILLS_PARENT = sought(
+    r"process\.kill\(\s*process\.ppid|Process\.kill\([^()\n]{1,40},\s*Process\.ppid|\bkill\b[^;\n]{1,40}\bgetppid\b|posix_kill\(\s*posix_getppid",
+    "kill",
 )
-_RUNS_ANSWER = later(
+_RUNS_ANSWER = sought(
     r"\.then\(\s*(?:eval|Function|new Function)\b|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
-    r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)"
+    r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)",
+    "eval Function vm.run",
 )
 """Code that runs what another machine answers."""
+
+
+def _is_statement(text: str) -> bool:
+    plain = text.rstrip("; \n")
+    return _STATEMENT.match(plain) is not None and not any(mark in plain for mark in (";", "&", "|", "`", "$("))
 
 
 _MORE = later(r"\s*,\s*\[?\s*" + _QUOTED)

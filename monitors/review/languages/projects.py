@@ -37,7 +37,8 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.scripts.append(recipe.code[:MAX_CODE])
     else:
         code = recipe.code[:MAX_CODE]
-        uses = (python.uses_of(code) if recipe.language == "python" else None) or others.uses_of(code)
+        uses = python.uses_of(code) if recipe.language == "python" else None
+        uses = uses or others.uses_of(code, texts=recipe.language != "tests")
         found.scripts += uses.scripts
         found.deletes += uses.deletes
         found.runs = found.runs or uses.runs
@@ -232,8 +233,49 @@ def _sql(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     """Nothing to run here: the statements of a file become the client's input, for its own rules."""
     named = _option(invocation, "-f", "--file")
     said = next((word for word in invocation.args if word[:7] in ("source ", ".read f") or word[:6] == ".read "), None)
-    name = named or (said.partition(" ")[2].strip() if said else None)
+    fed = next((redirect.target for redirect in invocation.redirects if redirect.operator == "<"), None)
+    name = named or (said.partition(" ")[2].strip() if said else None) or fed
     text = files(invocation, name) if name and name != "-" else None
+    if text and not invocation.input.text:
+        invocation.input = Input(text, invocation.input.source)
+    yield from ()
+
+
+_CURL_LINE = later(
+    r"^\s{0,20}(?:--?)?([a-zA-Z][\w-]{0,40})(?:\s{0,9}[=:\s]\s{0,9}\"?([^\"\n]{1,2000})\"?)?\s*$", re.MULTILINE
+)
+
+
+def _curl(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """Options that stand in a file of settings, as a command of their own."""
+    named = _option(invocation, "-K", "--config")
+    text = invocation.input.text if named == "-" else files(invocation, named) if named and named.known else None
+    words = [
+        word
+        for match in islice(_CURL_LINE.finditer(text or ""), MAX_SCRIPTS)
+        for word in (f"--{match[1]}", match[2])
+        if word
+    ]
+    if words:
+        yield Recipe(
+            "settings",
+            "curl " + " ".join(word if word[:2] == "--" else "'" + word.replace("'", "") + "'" for word in words),
+        )
+
+
+def _sftp(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """A batch of commands becomes the client's input, for its own rules."""
+    named = _option(invocation, "-b")
+    text = files(invocation, named) if named and named.known and named != "-" else None
+    if text and not invocation.input.text:
+        invocation.input = Input(text, invocation.input.source)
+    yield from _ssh(invocation, files)
+
+
+def _mongo(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """Nothing to run here: the statements of a script become the client's input, for its own rules."""
+    named = next((word for word in invocation.args if word.known and word.endswith((".js", ".mongodb"))), None)
+    text = files(invocation, named) if named else None
     if text and not invocation.input.text:
         invocation.input = Input(text, invocation.input.source)
     yield from ()
@@ -248,8 +290,11 @@ _PROGRAMS: dict[str, Read] = {
     **dict.fromkeys(("docker", "podman", "docker-compose", "podman-compose"), _compose),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb", "sqlcmd", "cqlsh"), _sql),
+    **dict.fromkeys(("mongosh", "mongo"), _mongo),
     **dict.fromkeys(("kubectl", "oc", "k3s"), _kubectl),
-    **dict.fromkeys(("ssh", "scp", "sftp"), _ssh),
+    **dict.fromkeys(("ssh", "scp"), _ssh),
+    "sftp": _sftp,
+    "curl": _curl,
     "just": _just,
     "go": _go,
     "cargo": _cargo,

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from monitors.contract.expressions import later
+from monitors.review.languages.literals import commands_in, settings_in
 from monitors.review.languages.uses import MAX_CODE
 
 MAX_TEXT = 100_000
@@ -265,6 +266,8 @@ def _continuous_integration(text: str) -> Iterator[Recipe]:
 
     for recipe in _yaml_commands(text):
         yield recipe._replace(code=_EXPRESSION.sub(value, recipe.code), elsewhere=True)
+    for command in commands_in(text):
+        yield Recipe("text", _EXPRESSION.sub(value, command), elsewhere=True)
 
 
 def _tox(text: str) -> Iterator[Recipe]:
@@ -293,13 +296,19 @@ def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
     """Read the file as code; a long one in pieces that end with a line."""
 
     def read(text: str) -> Iterator[Recipe]:
-        while len(text) > MAX_CODE and language != "sh":
-            end = text.rfind("\n", 0, MAX_CODE) + 1 or MAX_CODE
-            yield Recipe("", text[:end], language)
-            text = text[end:]
-        yield Recipe("", text, language)
+        for piece in (text,) if language == "sh" else pieces(text):
+            yield Recipe("", piece, language)
 
     return read
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that are short enough to be read as code, and end with a line."""
+    while len(text) > MAX_CODE:
+        end = text.rfind("\n", 0, MAX_CODE) + 1 or MAX_CODE
+        yield text[:end]
+        text = text[end:]
+    yield text
 
 
 def _notebook(text: str) -> Iterator[Recipe]:
@@ -347,6 +356,26 @@ def _each(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Recipe]]:
     return read
 
 
+_DATA = later(
+    r"/(?:fixtures?|testdata|test_data|__snapshots__|corpus|corpora|locales?|i18n|lang|translations|prompts|node_modules|docs?)/|(?:package-lock|composer\.lock|pnpm-lock)\.|/openapi|/swagger|/(?:messages|strings|prompts?|cspell|changelog|\w*(?:block|deny|allow)list)\b[^/]*\Z"
+)
+"""Files of settings by their suffix, which are data."""
+
+
+def _settings(text: str) -> Iterator[Recipe]:
+    """Commands of a file of settings whose format is not known here."""
+    elsewhere = _ELSEWHERE.search(text) is not None
+    yield from (recipe._replace(elsewhere=True) for recipe in pods(text))
+    for command in settings_in(text):
+        yield Recipe("settings", command, elsewhere=elsewhere)
+
+
+_ELSEWHERE = later(
+    r"^\s{0,20}(?:- )?(?:FROM\s|image:|runs-on:|steps:|stages:|phases:|hosts:|apiVersion:)", re.MULTILINE
+)
+"""Said by files whose commands run on another machine, or in a container."""
+
+
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
     (later(r"/(?:GNU)?[Mm]akefile$|\.mk$"), _every_target),
     (later(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
@@ -356,7 +385,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
     (later(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
     (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
-    (later(r"/build\.rs$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (later(r"/(?:conf|gunicorn\.conf|celeryconfig|manage|env)\.py$|/(?:Tilt|Snake)file$"), _whole("python")),
+    (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (later(r"/tox\.ini$"), _tox),
     (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),
     (later(r"/[^/]+\.ninja$"), _each(_NINJA)),
@@ -365,6 +395,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"\.ipynb$"), _notebook),
     (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
+    (_DATA, lambda _text: iter(())),
+    (later(r"\.(?:jsonc?|json5|ya?ml|toml|xml|gypi?|nix|ini|conf|cfg|properties|spec|bzl|star|kdl|bazel|desktop|service|rules)$|/(?!Docker|Container)[A-Z][A-Za-z]+file$|/(?:PKGBUILD|APKBUILD|BUILD|WORKSPACE)$|/debian/(?:rules|(?:[\w.-]+\.)?(?:pre|post)(?:inst|rm))$|/\.[a-z-]{2,20}rc$"), _settings),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, secret_of, text_of
+from monitors.review.languages.literals import PROGRAMS, begins
 from monitors.review.languages.uses import Uses
 from monitors.review.shell.secret_names import mark, secret_variable
 
@@ -13,6 +14,8 @@ MAX_FOUND = 300
 
 _RUNS = frozenset({"system", "popen", "run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput", "spawn", "create_subprocess_shell", "create_subprocess_exec", "spawnl", "spawnv", "spawnlp", "spawnvp", "posix_spawn"})  # fmt: skip
 _RUN_OWNERS = frozenset({"os", "subprocess", "sp", "pty", "commands", "asyncio", "popen2", "pexpect", ""})
+_MAY_RUN = frozenset({"run", "local", "sudo", "execute", "Execute", "shell", "sh", "cmd", "command", "Command", "exec", "exec_", "call", "run_command", "run_cmd", "bash", "local_resource", "start", "submit", "invoke", "do", "spawn"})  # fmt: skip
+"""Names by which libraries and tools of builds run a command, whatever they are called on."""
 _EXECS = frozenset({"execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"})
 _SPAWNS = frozenset({"spawnl", "spawnv", "spawnlp", "spawnvp"})
 """Calls whose first operand is a mode, and whose second is the program."""
@@ -115,6 +118,11 @@ def called(
         _written(found, name, texts, receiver)
     elif name in ("read_text", "read_bytes", "open") and isinstance(receiver, str):
         _noted(found.reads, receiver)
+    elif name in _MAY_RUN and first and begins(first) and path != "asyncio.run":
+        words = [text or HOLE for text in texts]
+        found.scripts.append(first if " " in first.strip() else _quoted(words))
+    elif owner == "sh" and name in PROGRAMS:
+        found.scripts.append(_quoted([name, *(text or HOLE for text in texts)]))
     elif name in ("kill", "killpg", "terminate", "send_signal"):
         _killed(found, owner, values, path)
     elif name in _STATEMENTS and first and _LOSES.match(first) and not found.imports & _LOCAL_STORES:

@@ -13,7 +13,7 @@ not matter.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -138,7 +138,45 @@ OVERLAP = 256
 def _found(regex: re.Pattern[str], text: str) -> bool:
     if len(text) <= WINDOW:
         return regex.search(text) is not None
+    words = words_within(regex.pattern)
+    if words:
+        lower = text.lower()
+        if not any(word in lower for word in words):
+            return False
     return any(regex.search(text, start, start + WINDOW) for start in range(0, len(text), WINDOW - OVERLAP))
+
+
+_PLAIN_WORDS = re.compile(r"(?:\\b|\\\.)?\(\?:([\w|]+)\)(?:\\b)?\Z")
+
+
+@lru_cache(maxsize=1024)
+def words_within(written: str) -> tuple[str, ...]:
+    """Return the words of which one stands in whatever an expression matches; none if it is no list of plain words.
+
+    To try twenty words at each of 65,000 characters takes 15 ms, to look for each of them alone half of one.
+    """
+    words: list[str] = []
+    for part in _alternatives(written):
+        found = _PLAIN_WORDS.match(part)
+        if found is None:
+            return ()
+        words += found[1].lower().split("|")
+    return tuple(words) if all(words) else ()
+
+
+def _alternatives(written: str) -> Iterator[str]:
+    """Yield the alternatives of an expression that stand in no bracket."""
+    depth, begin, at = 0, 0, 0
+    while at < len(written):
+        if written[at] == "\\":
+            at += 1
+        elif written[at] in "()":
+            depth += 1 if written[at] == "(" else -1
+        elif written[at] == "|" and not depth:
+            yield written[begin:at]
+            begin = at + 1
+        at += 1
+    yield written[begin:]
 
 
 def _in_order(wanted: tuple[Operand | None, ...], operands: list[Arg]) -> bool:

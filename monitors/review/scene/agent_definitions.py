@@ -92,9 +92,10 @@ def skill_mentions(scene: Scene, skill: str, arguments: str) -> list[str]:
 
 
 def words_with(scene: Scene, path: str) -> Iterator[tuple[str, str]]:
-    """Yield what the CLI takes in by itself with a file that is read, if it is a link, with its target.
+    """Yield what the CLI takes in by itself with a file that is read or written, if it is a link, with its target.
 
-    It takes in the words for agents of each folder down to that of the file, and asks no hook (seen with 2.1.329).
+    It takes in the words for agents of each folder down to that of the file, and asks no hook (seen with 2.1.329): with
+    a file of Read, Write and Edit, and with one that a command shows.
     """
     top = scene.places.workspace
     while top and path.startswith(f"{top}/") and path != top:

@@ -617,7 +617,7 @@ class Walk:
             written = self.overlay.made(self._path(invocation.program)) is not None
             if text is None:
                 invocation.made_by = self.made_by(invocation.program)
-            if text is not None and (_SHEBANG.match(text) or (written and text[:2] != "#!")):
+            if text and (_SHEBANG.match(text) or (text[:2] != "#!" and (written or "\0" not in text))):
                 return self._in_file(invocation, invocation.program, text)
         inner = self._launchers.started(invocation)
         return None if inner is None else self._launched(invocation, inner)

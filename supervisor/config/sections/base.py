@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
-from monitors.contract.bounds import is_expression
+from monitors.contract.bounds import is_argument, is_expression
 
 TRUTH_VALUES: Mapping[str, bool] = {"yes": True, "on": True, "no": False, "off": False}
 """The words of YAML 1.1 for truth values, which a key that is true or false takes in any case of letters."""
@@ -68,9 +68,16 @@ class Without:
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts; not strict, because YAML knows lists and no tuples."""
 
+ForProgram = Annotated[str, AfterValidator(is_argument)]
+"""A text that a program is given."""
+
+Words = Annotated[tuple[ForProgram, ...], Field(strict=False)]
+"""A command, or arguments, one word a list item."""
+
 
 def _absolute(value: str, info: ValidationInfo) -> str:
     home = (info.context or {}).get("home", "")
+    is_argument(value)
     if value.startswith("~/") and home:
         return posixpath.join(home, value[2:])
     if not value.startswith("/"):
@@ -80,6 +87,7 @@ def _absolute(value: str, info: ValidationInfo) -> str:
 
 def _resolved(value: str, info: ValidationInfo) -> str:
     directory = (info.context or {}).get("directory", "")
+    is_argument(value)
     if directory and not value.startswith(("/", "~/")):
         return posixpath.normpath(posixpath.join(directory, value))
     return _absolute(value, info)

@@ -72,7 +72,7 @@ def recovery(
         return None
     tried = memory.retries
     facts = AgentEnd(
-        prompt=memory.task.prompt,
+        prompt=memory.asked,
         said=said,
         began=bool(memory.summary.cli_version),
         crashes=tried.crashes + 1,
@@ -142,8 +142,14 @@ def _last_words(memory: Memory, ended: AgentExited | AgentVanished) -> str | Non
 
 
 def _resume_refused(memory: Memory) -> bool:
-    """Whether the CLI ended before it took up the session that an earlier launch had begun."""
-    return bool(memory.summary.cli_version) and memory.going_back.launches > 1 and not memory.retries.began
+    """Whether the CLI ended before it took up the session that an earlier launch, or agent, had begun.
+
+    A session that a person named for a task of its own is no such: whether the task makes sense without it is theirs.
+    """
+    if memory.going_back.launches > 1:
+        return bool(memory.summary.cli_version) and not memory.retries.began
+    goes_on_for_another = memory.own_opening and memory.task.resume_session
+    return bool(goes_on_for_another) and not memory.summary.cli_version
 
 
 def _as_recovery(plan: RecoveryPlan) -> Recovery | None:

@@ -510,7 +510,7 @@ class Memory:
         restored = self.going_back.restored
         if restored is None:
             return
-        self.going_back.reborn(restored, self.task, list(self.turns.said.values()))
+        self.going_back.reborn(restored, self.asked, list(self.turns.said.values()))
         self._forget_todo()  # which of its items are of before the checkpoint, nobody can tell
         self._forget_processes(restored.session_id)
 
@@ -637,11 +637,18 @@ class Memory:
 
     def _first_words(self) -> str:
         """The task's prompt, or what is said in its place, and what chaperon says with it."""
-        return "\n\n".join(filter(None, (self._own_opening() or self.task.prompt, self.submitted.briefing)))
+        return "\n\n".join(filter(None, (self.own_opening or self.task.prompt, self.submitted.briefing)))
 
-    def _own_opening(self) -> str:
+    @property
+    def own_opening(self) -> str:
         """Return what is said in place of the prompt of the task that it was submitted with."""
         return self.submitted.opening if self.task is self.submitted.task else ""
+
+    @property
+    def asked(self) -> str:
+        """Return all that the agent was asked to do: the prompt, and what one goes on with that has another's work."""
+        prompt, opening = self.task.prompt, self.own_opening
+        return opening if prompt in opening else "\n\n".join(filter(None, (prompt, opening)))
 
     def _timer(self, event: TimerFired) -> None:
         if event.name == HELLO and not self.processes.greeted and not self.stopping.due:

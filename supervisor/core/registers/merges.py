@@ -36,10 +36,14 @@ class Merges:
         Raises:
             NotFoundError: There is none.
         """
-        found = self._known.get(name) or next((one for one in reversed(self.all()) if one.task == name), None)
+        found = self._known.get(name) or self.last_of(name)
         if found is None:
             raise NotFoundError(f"There is no merge of {name!r}.", way_out="chaperon merge lists those that there are.")
         return found
+
+    def last_of(self, task: str) -> Merge | None:
+        """Return the merge of a task's work that took the last step; None if none is known."""
+        return next((one for one in reversed(self._known.values()) if one.task == task), None)
 
     def awaited(self, task: str) -> bool:
         """Whether the work of a task is neither in its target nor given up: a merge of it is proposed or under way."""

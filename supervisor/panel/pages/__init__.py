@@ -7,6 +7,7 @@ diff         the content of what an agent changed
 discoveries  facts that agents noted for others
 incidents    the log of incidents, and the report of a stop
 layout       the frame of each page, and the shared dialogs
+merges       merges that wait for a person
 parts        times, badges, buttons, lists
 policy       the policy at work: rules that fired, a command explained, allowances
 projects     checkpoints of whole projects, and the form that goes back

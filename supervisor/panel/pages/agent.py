@@ -7,8 +7,9 @@ import htpy as h
 from monitors.contract.wording import dollars, duration
 from supervisor.cli import agent_words
 from supervisor.cli.words import clean
-from supervisor.panel.pages.board import agent_buttons, waiting_card
+from supervisor.panel.pages.board import agent_buttons, waiting_section
 from supervisor.panel.pages.layout import PageFrame, page
+from supervisor.panel.pages.merges import merges_section
 from supervisor.panel.pages.parts import Data, age, ask, badge, empty, facts, lasted, moment, path
 from supervisor.panel.pages.tasks import task_link
 
@@ -20,6 +21,7 @@ def agent_page(
     frame: PageFrame,
     agent: Data,
     waiting: Sequence[Data],
+    merges: Sequence[Data],
     changes: Data | None,
     rows: Sequence[h.Element],
     *,
@@ -32,6 +34,7 @@ def agent_page(
         frame: Of this request.
         agent: What the daemon knows of it.
         waiting: Its actions that wait for a person.
+        merges: The merge of its branch, if that waits for one.
         changes: The changes of its workspace; None if they are not known.
         rows: Of its timeline, oldest first.
         last: The last event that was looked at for them.
@@ -41,7 +44,7 @@ def agent_page(
     return page(
         frame,
         clean(name, 60),
-        h.div(id="agent")[agent_head(agent, waiting)],
+        h.div(id="agent")[agent_head(agent, waiting, merges)],
         h.section(aria_labelledby="use-title")[
             h.h2(id="use-title")["Use over time"],
             h.div(
@@ -63,7 +66,7 @@ def agent_page(
     )
 
 
-def agent_head(agent: Data, waiting: Sequence[Data]) -> h.Fragment:
+def agent_head(agent: Data, waiting: Sequence[Data], merges: Sequence[Data]) -> h.Fragment:
     """The part that changes."""
     name = str(agent["agent"])
     return h.fragment[
@@ -71,7 +74,8 @@ def agent_head(agent: Data, waiting: Sequence[Data]) -> h.Fragment:
         h.p(class_="task")[clean(agent["task"]["prompt"], SENTENCE)],
         h.p(class_="muted")[clean(agent.get("api") or agent["why"], SENTENCE)],
         h.div(class_="row", data_open=path("agents", name))[agent_buttons(agent)],
-        [waiting_card(each) for each in waiting],
+        waiting_section(waiting),
+        merges_section(merges),
         _now(agent),
         h.div(class_="columns")[_work(agent), _use(agent)],
     ]
@@ -155,7 +159,7 @@ def _use(agent: Data) -> h.Element:
                 ),
                 (
                     "Memory",
-                    f"{agent['memory_mb']:,.0f} MiB, at most {agent['peak_memory_mb']:,.0f}"
+                    f"{agent['memory_mb']:,.0f} MiB, at most {agent['peak_memory_mb']:,.0f} MiB"
                     if agent["peak_memory_mb"]
                     else "",
                 ),
@@ -193,7 +197,7 @@ def changed_files(name: str, changes: Data | None) -> h.Node:
         h.a(href=f"/checkpoints?agent={path(name)[1:]}")["Its checkpoints"],
     ]
     return h.fragment[
-        h.p[how or "None changed."],
+        h.p[f"{how}{agent_words.shared(changes)}" if how else "None changed."],
         h.details(open=total <= 10)[h.summary["Paths"], h.ul(class_="paths")[(_path(one) for one in changes["paths"])]]
         if total
         else None,

@@ -7,8 +7,9 @@ import htpy as h
 from monitors.contract.wording import counted, dollars
 from supervisor.cli.words import clean, local, what
 from supervisor.panel.asked import with_query
-from supervisor.panel.grouping import attention, grouped, labels_of, steps, verbs, with_label
+from supervisor.panel.grouping import attention, grouped, labels_of, question, steps, verbs, with_label
 from supervisor.panel.pages.layout import PageFrame, page
+from supervisor.panel.pages.merges import merges_section
 from supervisor.panel.pages.parts import (
     Data,
     age,
@@ -52,16 +53,18 @@ def board_page(frame: PageFrame, data: BoardData, label: str, card: CardMaker) -
 
 def board(data: BoardData, label: str, card: CardMaker) -> h.Fragment:
     """The part that changes."""
-    agents, waiting, costs, orders = data
-    shown = with_label(agents, label)
+    waiting = data.waiting
+    shown = with_label(data.agents, label)
     names = {agent["agent"] for agent in shown}
     mine = [one for one in waiting if not label or one["agent"] in names]
     groups = grouped(shown)
     return h.fragment[
         waiting_section(mine),
         _elsewhere(len(waiting) - len(mine)),
-        h.div(id="figures", class_="figures")[_figures(groups, costs)],
-        _of_all(shown, orders, label),
+        _questions([(one, asked) for one in shown if (asked := question(one))]),
+        merges_section([one for one in data.merges if not label or one["id"] in names]),
+        h.div(id="figures", class_="figures")[_figures(groups, data.costs)],
+        _of_all(shown, data.orders, label),
         [_group(name, those, card) for name, those in groups.items()]
         or empty(
             f"No agent has the label {clean(label, 64)}."
@@ -148,11 +151,31 @@ def waiting_section(waiting: Sequence[Data]) -> h.Node:
         return None
     return h.section(id="waiting", aria_labelledby="waiting-title")[
         h.h2(id="waiting-title")[f"{counted(len(waiting), 'action waits', 'actions wait')} for you"],
-        [waiting_card(each) for each in waiting],
+        [_waiting_card(each) for each in waiting],
     ]
 
 
-def waiting_card(each: Data) -> h.Element:
+def _questions(asked: Sequence[tuple[Data, str]]) -> h.Node:
+    if not asked:
+        return None
+    return h.section(id="questions", aria_labelledby="questions-title")[
+        h.h2(id="questions-title")[f"{counted(len(asked), 'agent asks', 'agents ask')} you something"],
+        [_question_card(agent, text) for agent, text in asked],
+    ]
+
+
+def _question_card(agent: Data, text: str) -> h.Element:
+    name = str(agent["agent"])
+    over = "It is done, and waits for no answer." if agent["ended_at"] is not None else None
+    return h.article(id=f"asks-{name}", class_="card waits row", tabindex="0", data_open=path("agents", name))[
+        h.header[h.h3[agent_link(name)], badge(str(agent["state"])), h.span(class_="muted")[lasted(agent)]],
+        h.p[clean(text, 400)],
+        h.p(class_="muted")[over] if over else None,
+        agent_buttons(agent),
+    ]
+
+
+def _waiting_card(each: Data) -> h.Element:
     """An action that waits, with the buttons that answer it."""
     target = path("agents", str(each["agent"]), "approvals", str(each["request_id"]))
     return h.article(

@@ -7,6 +7,7 @@ import htpy as h
 from monitors.contract.wording import counted
 from supervisor.cli.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
+from supervisor.panel.pages.merges import conflict_list, merge_buttons
 from supervisor.panel.pages.parts import (
     Data,
     age,
@@ -63,7 +64,7 @@ def task_body(task: Data, merges: Sequence[Data]) -> h.Fragment:
         ],
         h.p[clean(task["why"], SENTENCE), " ", h.span(class_="muted")[f"(by {clean(task['by'], 60)})"]],
         h.p(class_="muted")[clean(task["held_back"], SENTENCE)] if task["held_back"] else None,
-        h.div(class_="buttons")[_buttons(id_, task), [_merge_buttons(one) for one in merges if one["phase"] in DUE]],
+        h.div(class_="buttons")[_buttons(id_, task), [merge_buttons(one) for one in merges if one["phase"] in DUE]],
         h.h2["Prompt"],
         block(task["prompt"]),
         facts(_facts(task)),
@@ -85,30 +86,6 @@ def _buttons(id_: str, task: Data) -> Iterator[h.Element]:
     if "cancel" in can:
         yield ask("Change…", "edit", path("tasks", id_, "edit"), title=f"Change what {clean(id_, 60)} asks for")
         yield ask("Cancel…", "cancel", path("tasks", id_, "cancel"), kind="bad", title=f"Cancel {clean(id_, 60)}")
-
-
-def _merge_buttons(merge: Data) -> h.Node:
-    """The buttons that merge what the page shows, into this target and no other, or take it off the list."""
-    branch, target = clean(merge["branch"], 200), clean(merge["target"], 200)
-    sizes = f"{counted(merge['commits'], 'commit')}, {counted(merge['files'], 'file')}"
-    target_of = path("merges", str(merge["id"]))
-    withdraw = ask(
-        "Withdraw…",
-        "confirm",
-        f"{target_of}/withdraw",
-        title=f"Do not merge {branch}",
-        question=f"{branch} stays as it is, and is not merged.",
-    )
-    merge_it = ask(
-        "Merge…",
-        "confirm",
-        f"{target_of}/carry-out",
-        kind="good",
-        title=f"Merge {branch}",
-        body={"into": str(merge["target"])},
-        question=f"{branch} goes into {target} of {clean(merge['project'], 400)}: {sizes}.",
-    )
-    return h.fragment[merge_it, withdraw]
 
 
 def _facts(task: Data) -> Iterator[tuple[str, h.Node]]:
@@ -162,19 +139,13 @@ def _merge(merge: Data) -> h.Element:
                 ("Into", h.code[clean(merge["target"], 200)]),
                 ("Size", f"{counted(merge['commits'], 'commit')}, {counted(merge['files'], 'file')}"),
                 ("Asked by", clean(merge["by"], 60)),
-                ("Conflicts", _conflicts(merge["conflicts"])),
+                ("Conflicts", conflict_list(merge["conflicts"])),
                 ("Check", f"{clean(check['command'], 400)}: {clean(check['outcome'], 20)}" if check else ""),
                 ("Since", moment(merge["at"], WHEN)),
             )
         ),
         h.details[h.summary["What the check printed"], block(check["output"])] if check and check["output"] else None,
     ]
-
-
-def _conflicts(conflicts: Sequence[Data]) -> h.Node:
-    if not conflicts:
-        return ""
-    return h.ul[(h.li[h.code[clean(one["path"], 300)], " ", clean(one["what"], SENTENCE)] for one in conflicts)]
 
 
 def _runs(task: Data) -> h.Element:

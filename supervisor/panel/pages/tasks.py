@@ -46,7 +46,7 @@ def tasks_list(found: TaskListPage) -> h.Fragment:
     return h.fragment[
         h.div(id="figures", class_="figures")[_figures(found)],
         [_section(one) for one in found.sections]
-        or empty('There is no such task. Add one with: chaperon task add "PROMPT" --repo DIR'),
+        or empty('No stored task is like this. Add one with: chaperon task add "PROMPT" --repo DIR'),
         _pages(found),
     ]
 

@@ -88,7 +88,7 @@ class Director:
                     await anyio.to_thread.run_sync(end_all_in, self._base)
 
     async def follow(self) -> None:
-        """Read the journal until every act is done and every task over."""
+        """Read the journal until every act is done, every task over, and every workspace closed."""
         cursor = Cursor(self._places.journal)
         while True:
             acts_done = len(self._moments.acts) == len(self._fleet.acts)
@@ -98,7 +98,7 @@ class Director:
                     self._watch(line.data)
             self._moments.tell()
             states = self._moments.states.values()
-            if acts_done and states and all(state.over for state in states):
+            if acts_done and states and all(state.over for state in states) and not self._moments.open:
                 return
             await anyio.sleep(LOOK_SECONDS)
 

@@ -1,7 +1,8 @@
 """The end of a fleet's rehearsal, compared with what its file expects. Blocks: it reads repositories."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pygit2
 from pygit2.enums import ObjectType
@@ -21,6 +22,11 @@ SHOWN = 300
 def check_fleet(fleet: FleetScenario, moments: FleetMoments, repositories: Mapping[str, str]) -> list[CheckFinding]:
     """Return all that is not as expected."""
     findings = list(_tasks(fleet, moments))
+    most, wanted_most = most_at_once(moments.events), fleet.expect.at_once
+    if wanted_most not in (None, most):
+        findings.append(
+            CheckFinding("expect.at_once", f"At most {wanted_most} CLIs should have run at once; there were {most}.")
+        )
     for name, expected in fleet.expect.repositories.items():
         place, folder = f"expect.repositories.{name}", Path(repositories[name])
         findings += [CheckFinding(place, says) for says in _repository(expected, folder, moments)]
@@ -30,6 +36,19 @@ def check_fleet(fleet: FleetScenario, moments: FleetMoments, repositories: Mappi
         for number, wanted in moments.missing(story)
     ]
     return findings
+
+
+def most_at_once(events: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many CLIs ran at the same time when most did, by the journal's events."""
+    running: set[str] = set()
+    most = 0
+    for event in events:
+        if event["kind"] == "agent_launched":
+            running.add(event["agent"])
+            most = max(most, len(running))
+        elif event["kind"] in ("agent_exited", "agent_vanished"):
+            running.discard(event["agent"])
+    return most
 
 
 def _tasks(fleet: FleetScenario, moments: FleetMoments) -> Iterator[CheckFinding]:

@@ -125,6 +125,8 @@ class FleetExpected(Section):
     """The state of each task."""
     repositories: dict[str, RepositoryExpected]
     """Each repository."""
+    at_once: Annotated[int, Field(ge=1)] | None = None
+    """How many CLIs ran at the same time when most did; None if that does not matter."""
     stories: dict[str, Annotated[tuple[dict[str, Any], ...], Field(strict=False)]] = Field(default_factory=dict)
     """Stories that the journal tells, by name: events with at least these fields, in this order, with any others
     between them."""

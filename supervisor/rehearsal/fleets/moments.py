@@ -34,6 +34,8 @@ class FleetMoments:
         """The ids of tasks by their names, once they are added."""
         self.acts: set[str] = set()
         """The acts that are done."""
+        self.open: set[str] = set()
+        """The workspaces that were made for agents and not closed yet."""
         self._agents: dict[str, str] = {}
         self._repositories = repositories
         self._asked, self._steps = asked, fleet.steps()
@@ -48,6 +50,10 @@ class FleetMoments:
             case "task_claimed":
                 self.states[event["task"]] = TaskState.ACTIVE
                 self._agents[event["task"]] = event["worker"]
+            case "task_submitted":
+                self.open.add(event["workspace"])
+            case "workspace_closed":
+                self.open.discard(event["workspace"])
             case "task_moved":
                 self.states[event["task"]] = TaskState(event["after"])
             case "tasks_went_back":

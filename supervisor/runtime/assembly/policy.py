@@ -6,7 +6,7 @@ stay, since these remember the run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -122,7 +122,18 @@ class Policy:
 
     def _settings_of(self, task: Task) -> SessionSettings:
         own = task.approval
-        return self._about if own is None else replace(self._about, approval=APPROVAL.validate_python(own))
+        return self._about if own is None else replace(self._about, approval=_with_own(own, self._about.approval))
+
+
+def _with_own(own: Mapping[str, Any], configured: ApprovalSettings) -> ApprovalSettings:
+    """Return the configured rules for actions that wait, with a task's own in their place.
+
+    What a task says of them counts: if nothing waits as configured, the smallest mode is taken in which it does.
+    """
+    mode = configured.mode
+    if mode == "off":
+        mode = "ask" if "require_approval_for" in own else "risky"
+    return APPROVAL.validate_python({**asdict(configured), "mode": mode, **own})
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ Reviewers, rules and a risk calculator may come from plugins. A whole file of th
     make_reviewer, make_risk = Offline, Careful
 """
 
+import gc
 import signal
 import threading
 from collections.abc import Callable
@@ -37,11 +38,11 @@ from typing import Any, TypeVar
 
 from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import ChaperonError, ReviewDeferredError
+from monitors.contract.words import Profile
 from monitors.review import StepReviewer, make_reviewer
 from monitors.review.chain import Chain, NamedRisk
 from monitors.review.rules.definitions import Knowledge
 from monitors.review.scene.lookups import FileLookups
-from monitors.review.settings import Profile
 from monitors.review.user_rules import OwnRules
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.review_settings import ReviewerSetup
@@ -135,6 +136,7 @@ def make_gate_reviewer(
     profile: Profile | None = None,
     facts: FileLookups | None = None,
     defers: bool = False,
+    step: Reviewer | None = None,
 ) -> WatchedReviewer:
     """The reviewer that the gate, the socket and the command line share, so that all give the same answer.
 
@@ -145,11 +147,12 @@ def make_gate_reviewer(
             is looked up.
         facts: Looks things up; in this machine's file system where None.
         defers: Whether it holds its caller for a moment only, and what takes longer is to be made elsewhere.
+        step: The built-in reviewer, if there is one already; it then has its profile and its look-ups.
 
     Raises:
         PluginError: A plugin that the configuration names cannot be used.
     """
-    step: Reviewer = make_step_reviewer(setup, profile=profile, facts=facts)
+    step = step or make_step_reviewer(setup, profile=profile, facts=facts)
     more = [(plugin.origin, plugin.make()) for plugin in plugins.load(plugins.REVIEWERS, setup.reviewers)]
     if more:
         step = Chain([("built-in", step), *more])
@@ -265,11 +268,15 @@ def within(seconds: float, longest_seconds: float, work: Callable[[], Result]) -
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
+    collects = gc.isenabled()
+    gc.disable()  # else the end may be raised in a finalizer of somebody else's object, which swallows it
     before = _timer.start(seconds, longest_seconds)
     try:
         result = _interruptible(work)
     finally:
         _timer.stop(before)
+        if collects:
+            gc.enable()
     if _timer.expired is not None:
         raise _timer.expired
     return result

@@ -39,7 +39,7 @@ from supervisor.protocol.claude.prices import Price
 from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.checkpointing.worktrees import WorktreeRules
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.gateway.account import has_gateway
+from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.credential import Credential, CredentialError, custom_headers, source_of
 from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings
 from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
@@ -174,6 +174,8 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
     return GatewaySettings(
         upstream=environment.get("ANTHROPIC_BASE_URL") or MODEL_URL,
         credential=source,
+        account=account_of(config.agent, environ),
+        others=len(config.agent.credentials) > 1,
         headers=custom_headers(environment),
         hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
         git_remotes=config.sandbox.git_remotes if config.sandbox.profile == "closed" else (),
@@ -188,7 +190,7 @@ def check_credential(config: Config, environ: Mapping[str, str], clock: Clock) -
         CredentialError: It cannot.
     """
     if has_gateway(config.agent):
-        Credential(gateway_settings(config, environ, last=False).credential, clock).header()
+        Credential(gateway_settings(config, environ, last=False).credential, clock).check()
 
 
 def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from host.durable import replace_file, write_new
+from host.plain_files import open_plain
 from monitors.contract.errors import ChaperonError
 from monitors.secret_patterns import masked
 from supervisor.config.model import Config
@@ -239,18 +240,10 @@ def _digest_of(path: str) -> str:
 def _content(path: Path) -> bytes | None:
     """Return the content of a plain file; None if there is none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        with os.fdopen(fd, "rb", closefd=False) as file:
+        with open_plain(path) as fd, os.fdopen(fd, "rb", closefd=False) as file:
             return file.read()
     except OSError:
         return None
-    finally:
-        os.close(fd)
 
 
 def _is_fixed(path: str) -> bool:

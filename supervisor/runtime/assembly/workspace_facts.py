@@ -19,6 +19,11 @@ import orjson
 import pygit2
 
 from checkpoints.workspace.repository import open_worktree
+from host.cut_waits import waits_cut
+from host.plain_files import read_plain
+
+MOST_PACKAGE_BYTES = 2**20
+"""Most of a `package.json` that is read for a version; those of large packages have some 20 KB."""
 
 MOST_ENTRIES = 3_000
 """Directory entries looked at for names alike, nearest directories first: 40 ms on a warm disk."""
@@ -31,6 +36,10 @@ MOST_DELTAS = 500
 
 MOST_TRACKED = 10_000
 """Files of a workspace that are compared with the last commit: 60 ms when measured, 150 ms for twice as many."""
+
+MOST_TRACKED_BYTES = 256 * 1024 * 1024
+"""Size of all these files together: git hashes those that changed, half a gigabyte a second, and an agent can have a
+file of a terabyte that takes no room."""
 
 MOST_OF_A_SUBJECT = 100
 """Characters of a commit's subject."""
@@ -67,6 +76,7 @@ class Lookups:
         best = sorted((-score, found) for score, found in scored if score >= ALIKE)
         return tuple(found for _, found in best[:MOST_SIMILAR])
 
+    @waits_cut()
     def moved_to(self, path: str) -> str:
         """Return the path's new place by git's index, or by the commit that moved it; empty if neither has it."""
         wanted = self._relative(path)
@@ -95,6 +105,7 @@ class Lookups:
             return ""
         return self._python(module.partition(".")[0]) or self._node(module)
 
+    @waits_cut()
     def changed_files(self) -> Sequence[str] | None:
         """Return the paths that differ from the last commit, with new files and folders.
 
@@ -103,20 +114,24 @@ class Lookups:
         repository = open_worktree(self._root)
         if repository is None:
             return None
-        with suppress(pygit2.GitError, OSError):
-            if len(repository.index) <= MOST_TRACKED:
+        with suppress(pygit2.GitError, OSError, ValueError):
+            if len(repository.index) <= MOST_TRACKED and self._size(repository.index) <= MOST_TRACKED_BYTES:
                 return sorted(repository.status(untracked_files="normal"))
         return None
 
+    @waits_cut()
     def last_commit(self) -> str:
         """Return the last commit and its subject, shortened; the empty string if there is none."""
         repository = open_worktree(self._root)
         if repository is None:
             return ""
-        with suppress(pygit2.GitError, OSError):
+        with suppress(pygit2.GitError, OSError, ValueError, LookupError):
             commit = repository.head.peel(pygit2.Commit)
             return f"{commit.short_id} {commit.message.strip().partition(chr(10))[0][:MOST_OF_A_SUBJECT]}"
         return ""
+
+    def _size(self, index: pygit2.Index) -> int:
+        return sum(found.st_size for entry in index if (found := _looked_at(self._root / entry.path)) is not None)
 
     def _relative(self, path: str) -> str:
         """The path as seen from the workspace; empty if it lies outside."""
@@ -164,7 +179,7 @@ class Lookups:
         if not name or ".." in name:
             return ""
         try:
-            about = orjson.loads((modules / name / "package.json").read_bytes())
+            about = orjson.loads(read_plain(modules / name / "package.json", MOST_PACKAGE_BYTES))
         except (OSError, ValueError):
             return ""
         return f"{name} {about.get('version', '')}".strip() if isinstance(about, dict) else ""
@@ -242,3 +257,10 @@ def _group(gid: int) -> str:
         return getgrgid(gid).gr_name
     except KeyError:
         return str(gid)
+
+
+def _looked_at(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None

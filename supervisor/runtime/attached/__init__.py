@@ -5,9 +5,13 @@ attaching       the agent that a hook is of, made for a CLI that is new, found a
 attachments     settings files that hooks were put into, with their text from before
 call_ids        ids of calls of a CLI that tells none
 cli_process     the CLI's process: found above a hook, watched, held, ended
+connections     those of the relay to the daemon
 door            the socket of hooks: who may speak there, and its one route
 hook            the program that the CLI starts for a hook; it imports the standard library alone
 hook_entries    the hooks of a settings file: which events, and how each reaches the daemon
+hook_server     the server of that socket
+http_messages   HTTP as hooks speak it
+launcher        the compiled program of hooks
 link            the stand-in for a shim: lines and commands on one side, hooks on the other
 relay           the process that listens for hooks on loopback, and outlives the daemon
 relay_client    the start of the relay, and the daemon's care that it is there

@@ -103,6 +103,11 @@ class Attaching:
         """Whether an agent's CLI is this process."""
         return process in self._links
 
+    def ending(self) -> None:
+        """Note that the daemon ends: what it was asked is not given up, and asked again."""
+        for link in self._links.values():
+            link.ending()
+
     async def agent_of(
         self, process: CliProcess, payload: Mapping[str, Any], about: Mapping[str, str]
     ) -> HookLink | None:

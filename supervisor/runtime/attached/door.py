@@ -9,7 +9,7 @@ names. The relay is believed since it is no agent's process; an agent's is told 
 import os
 import re
 import socket
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -17,14 +17,15 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import orjson
-from starlette.types import Message, Receive, Scope, Send
 
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.claude.messages import decode
+from supervisor.runtime.attached.adapters.other_cli import MOST_BODY
 from supervisor.runtime.attached.attaching import Attaching
 from supervisor.runtime.attached.cli_process import CliProcess
-from supervisor.runtime.attached.hook import CONTEXT, SOURCE
-from supervisor.runtime.attached.relay_settings import MOST_BYTES, PROCESS
+from supervisor.runtime.attached.hook import CONTEXT, EVENT, GATE, SOURCE
+from supervisor.runtime.attached.http_messages import Head
+from supervisor.runtime.attached.relay_settings import PROCESS
 from supervisor.runtime.log import log
 from supervisor.runtime.shim import marks, process_tree
 from supervisor.runtime.shim.credentials import Peer, lineage_of
@@ -81,28 +82,23 @@ class HookRoute:
         self.relay_seen = anyio.Event()
         """Set once a hook came by the relay."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            return
-        if scope["path"] != ROUTE or scope["method"] != "POST":
-            await _answer(send, 404, _problem(f"This socket has one route, POST {ROUTE}."))
-            return
-        body = await _body(receive)
-        if body is None:
-            await _answer(send, 413, _problem(f"The hook has more than {MOST_BYTES} bytes, so it was not read."))
-            return
-        arrival: HookArrival = scope["state"]["arrival"]
+    async def answer(self, head: Head, body: bytes, arrival: Arrival) -> tuple[int, bytes]:
+        """Return the status and the body of the answer to one request."""
+        method, target, _ = head.first
+        if method != "POST" or target.partition("?")[0] != ROUTE:
+            return 404, f"This socket has one route, POST {ROUTE}.".encode()
+        assert isinstance(arrival, HookArrival)
         try:
-            answer = await _unless_gone(receive, lambda: self.hook(body, _headers(scope), arrival))
+            return 200, orjson.dumps(await self.hook(body, head.fields, arrival))
         except ChaperonError as error:
-            await _answer(send, 409, _problem(str(error)))
+            return 409, str(error).encode(errors="replace")
         except Exception as error:  # noqa: BLE001 - whatever failed, the hook gets an answer by which nothing runs
             log.exception("a hook of process %d could not be answered", arrival.peer.pid)
-            await _answer(send, 409, _problem(f"It could not be reviewed ({type(error).__name__}: {error})."))
-        else:
-            if answer is not None:
-                await _answer(send, 200, orjson.dumps(answer))
+            return 409, f"It could not be reviewed ({type(error).__name__}: {error}).".encode(errors="replace")
+
+    def ending(self) -> None:
+        """Give up no hook from here on: those that wait ask the next daemon."""
+        self._attaching.ending()
 
     async def hook(self, body: bytes, headers: Mapping[str, str], arrival: HookArrival) -> Mapping[str, Any]:
         """Return the answer to one hook.
@@ -110,12 +106,17 @@ class HookRoute:
         Raises:
             ChaperonError: It cannot be answered, and its call may not run.
         """
-        payload, id_ = decode(body), headers.get("chaperon-request", "")
-        if payload is None or not REQUEST_ID.fullmatch(id_):
+        payload: Mapping[str, Any] | None = decode(body)
+        id_, event = headers.get("chaperon-request", ""), headers.get(EVENT, "")
+        if (payload is None and not event) or not REQUEST_ID.fullmatch(id_):
             raise ChaperonError("The hook is no JSON object, or has no id in the header chaperon-request.")
         process, lineage, mark = await self._speaker(headers.get(PROCESS, ""), arrival)
         if self._launched(lineage, mark) == process.pid:
             return {}
+        if payload is None or (event == GATE and payload.get("hook_event_name") != GATE):
+            if event != GATE:
+                return {}  # nothing depends on it
+            payload = await anyio.to_thread.run_sync(_unread_call, process, payload, body)
         about = {name: headers.get(f"x-{name.lower().replace('_', '-')}", "") for name in CONTEXT}
         link = await self._attaching.agent_of(process, payload, about)
         if link is None:
@@ -140,56 +141,23 @@ class HookRoute:
         return process, *await anyio.to_thread.run_sync(_lineage_and_mark, process.pid)
 
 
+def _unread_call(process: CliProcess, payload: Mapping[str, Any] | None, body: bytes) -> Mapping[str, Any]:
+    """Return the hook for a call that cannot be read, by which it is denied and noted. Blocks for less than 1 ms."""
+    said = "no JSON object" if payload is None else "a hook of another event"
+    try:
+        cwd = os.readlink(f"/proc/{process.pid}/cwd")  # noqa: PTH115 - a text is needed
+    except OSError:  # it has gone, and no answer reaches it
+        cwd = "/"
+    return {
+        "hook_event_name": GATE,
+        "session_id": "",
+        "cwd": cwd,
+        "tool_name": "unknown",
+        "unread": f"Chaperon cannot tell what this call does, so it was not run: what the CLI sent is {said}.",
+        "begins": body[:MOST_BODY].decode(errors="replace"),
+    }
+
+
 def _lineage_and_mark(pid: int) -> tuple[Collection[int], int]:
     """Blocks for less than 1 ms."""
     return process_tree.lineage(pid) or (pid,), marks.mark_of(pid) or 0
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """The body; None if it is longer than the most."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            return None
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
-            return bytes(body)
-
-
-async def _unless_gone(receive: Receive, work: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any] | None:
-    """Do the work; None if the hook was given up meanwhile, and the work with it."""
-    done: list[Mapping[str, Any]] = []
-    failed: list[Exception] = []
-
-    async def cancel_when_gone() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        tasks.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(cancel_when_gone, name="watch for a hang-up")
-        try:
-            done.append(await work())
-        except Exception as error:  # noqa: BLE001 - raised behind the group, which would wrap it
-            failed.append(error)
-        finally:
-            tasks.cancel_scope.cancel()
-    if failed:
-        raise failed[0]
-    return done[0] if done else None
-
-
-def _problem(what: str) -> bytes:
-    return what.encode(errors="replace")
-
-
-async def _answer(send: Send, status: int, body: bytes) -> None:
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": body})

@@ -44,6 +44,10 @@ SOURCE = "chaperon-source"
 """The header by which hooks of different entries of the settings are told apart."""
 
 
+EVENT = "chaperon-event"
+"""The header with the event that the entry is of: it says whether this is the gate, whatever the CLI sends."""
+
+
 LAUNCHED = "CHAPERON_AGENT_NONCE"
 """A variable of each CLI that chaperon launched: a gate of their own holds its calls, from within a sandbox too."""
 
@@ -108,7 +112,7 @@ def reviewed(path: str, when_away: str, seconds: float, event: str, body: bytes,
     until, breaks = begun + seconds, 0
     while True:
         try:
-            return ask(path, body, id_), ""
+            return ask(path, body, id_, event), ""
         except AwayError as error:
             now = time.monotonic()  # noqa: TID251
             if LAUNCHED in os.environ and not cli:
@@ -152,7 +156,7 @@ def start_relay(folder: str) -> None:
         return  # the CLI blocks calls then, and says why
 
 
-def ask(path: str, body: bytes, id_: str) -> bytes:
+def ask(path: str, body: bytes, id_: str, event: str) -> bytes:
     """Return the daemon's answer, however long it takes.
 
     Raises:
@@ -162,7 +166,7 @@ def ask(path: str, body: bytes, id_: str) -> bytes:
     about = "".join(f"x-{name.lower().replace('_', '-')}: {clean(os.environ.get(name, ''))}\r\n" for name in CONTEXT)
     head = (
         f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\nconnection: close\r\ncontent-type: application/json\r\n"
-        f"chaperon-request: {id_}\r\n{SOURCE}: {clean(' '.join(sys.argv[2:4]))}\r\n{about}content-length: {len(body)}\r\n\r\n"
+        f"chaperon-request: {id_}\r\n{EVENT}: {clean(event)}\r\n{SOURCE}: {clean(' '.join(sys.argv[2:4]))}\r\n{about}content-length: {len(body)}\r\n\r\n"
     )
     answer, reached = bytearray(), False
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

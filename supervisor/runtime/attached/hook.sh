@@ -38,6 +38,10 @@ while IFS= read -r line <&3 && [[ $line != $'\r' ]]; do
     chaperon-proof) proven=${line#*: } ;;
     esac
 done
+[[ $proven == "$proof" || $event != SessionStart ]] || {
+    printf '{"systemMessage": "%s"}' "Another program has the port of chaperon's hooks, and could let calls of this session run without a review. End it, or: chaperon detach, and chaperon attach --by command."
+    exit 0
+}
 [[ $proven == "$proof" ]] || failed 'another program has the port of the relay'
 [[ $status == 'HTTP/1.1 200 '* && $length =~ ^[0-9]+$ ]] || failed "the relay answered ${status:0:40}"
 IFS= read -r -d '' -N "$length" answer <&3

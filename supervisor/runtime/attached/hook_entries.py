@@ -83,6 +83,8 @@ class RelayUse:
     settings: RelaySettings
     token: str
     """The token in hooks by HTTP: itself, or `$` and the variable's name; empty: no hook goes by HTTP."""
+    program: Path | None = None
+    """The compiled program of hooks; None if this machine has none."""
 
 
 def handlers(
@@ -118,12 +120,18 @@ def _handler(event: str, socket: Path, when_away: WhenAway, wait: float, relay: 
     words = [*_PYTHON, str(PROGRAM), str(socket), when_away, f"{wait:g}", event]
     if relay is not None and event in BY_COMMAND:
         words.append(str(relay.folder))  # by which a session that begins has the relay started
-    bash = shutil.which("bash", path=BASH_PATH)
-    if relay is not None and bash:
-        file = str(relay.folder / relay_settings.FOR_SHELLS)
-        # -p: neither BASH_ENV nor functions of the environment, which a repository's settings can set.
-        words = [bash, "-p", str(SHELL_PROGRAM), file, event, when_away, f"{wait:g}", f"{ALL_SECONDS:.0f}", *words]
     command = " ".join(map(shlex.quote, words))
+    bash = shutil.which("bash", path=BASH_PATH)
+    if relay is not None and (bash or relay.program is not None):
+        file = str(relay.folder / relay_settings.FOR_SHELLS)
+        given = [file, event, when_away, f"{wait:g}", f"{ALL_SECONDS:.0f}", *words]
+        # -p: neither BASH_ENV nor functions of the environment, which a repository's settings can set.
+        by_shell = [bash, "-p", str(SHELL_PROGRAM)] if bash else []
+        command = " ".join(map(shlex.quote, [*by_shell, *given]))
+        if relay.program is not None:  # a sandbox may not show it, and then it is as if it were not there
+            compiled, other = shlex.quote(str(relay.program)), " ".join(map(shlex.quote, by_shell)) or "shift 5;"
+            run = f'if [ -x {compiled} ]; then {compiled} "$@"; else {other} "$@"; fi'
+            command = f"set -- {' '.join(map(shlex.quote, given))}; {run}"
     # Exit code 2 alone blocks: a program that is missing or was killed must not let the call run (measured, 2.1.329).
     if blocks:
         said = f"[ $? = 2 ] && [ -r {shlex.quote(str(PROGRAM))} ]"  # Python, too, ends with 2 without its program
@@ -201,6 +209,8 @@ def ways_in(path: Path) -> str:
             asked = parse_qs(urlsplit(str(hook["url"])).query)
             return f"by HTTP; while no daemon is there: {asked.get('away', ['?'])[0]}"
         words = _words(str(hook.get("command", "")))
+        if words[:2] == ["set", "--"] and str(PROGRAM) in words:
+            return f"by a compiled program; while no daemon is there: {words[4]}"
         for program, way, choice in ((SHELL_PROGRAM, "by bash", 3), (PROGRAM, "by Python", 2)):
             if str(program) in words[:-choice]:
                 return f"{way}; while no daemon is there: {words[words.index(str(program)) + choice]}"

@@ -25,7 +25,7 @@ from supervisor.runtime.attached import translation
 from supervisor.runtime.attached.call_ids import CallIds
 from supervisor.runtime.attached.cli_process import CliProcess, tell_terminal
 from supervisor.runtime.attached.transcript import Transcript, timestamp
-from supervisor.runtime.processes.shim_client import (
+from supervisor.runtime.processes.shim_events import (
     Accepted,
     CliOutput,
     Exited,
@@ -41,6 +41,9 @@ MOST_KEPT = 256
 SAME_HOOK_SECONDS = 60.0
 """Longest time between the arrivals of one hook by two settings files. The CLI sends both at once; a program that it
 starts for one takes 0.1 s, and some seconds on a machine at its limit."""
+
+MOST_ALIKE = 64
+"""Hooks with the same words that are told apart within that time."""
 
 STOPPED = "Chaperon stopped this agent."
 """Text that the CLI shows if a turn ends because of a stop."""
@@ -66,6 +69,16 @@ class WaitingHooks:
 
     answered: anyio.Event = field(default_factory=anyio.Event)
     hooks: int = 0
+
+
+@dataclass(slots=True)
+class SentHook:
+    """One hook, which comes once by each settings file that has an entry for it."""
+
+    began: float
+    """When it first came."""
+    by_source: dict[str, str] = field(default_factory=dict)
+    """Its requests by source, in order of arrival."""
 
 
 class HookLink:
@@ -113,17 +126,21 @@ class HookLink:
         self._messages: dict[str, Message] = {}
         """Texts for the model that no hook took yet, by the line's key."""
         self._transcript: Transcript | None = None
+        self._position: Mapping[str, Any] = {}
+        """How far it was read."""
+        self._is_further = anyio.Event()
+        """Set once that is further than is noted."""
         self._model = self._version = ""
         self._in_turn = False
         self._said_goodbye = False
         self._stop = ""
         self._farewell: tuple[str, str] | None = None
         """The terminal, and the line for it once the CLI has ended, if that is a stop of ours."""
-        self._over = self._closed = self._ending = False
+        self._over = self._closed = self._ending = self._daemon_ends = False
         self._reading = anyio.Lock()
         self._ids = CallIds()
-        self._sent: dict[str, tuple[float, dict[str, str]]] = {}
-        """The newest hooks, by digest: when the first one came, and the requests by source, in order of arrival."""
+        self._sent: dict[str, list[SentHook]] = {}
+        """The newest hooks, by digest."""
 
     # ── hooks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -131,8 +148,8 @@ class HookLink:
         """Return the request of a hook: that of the same hook from another source, if it came.
 
         A CLI with hooks of ours in two settings files, as the person's own and the project's, sends each hook by both,
-        at once. What one source sends twice is two hooks, and so is what another sends later. A request that was handed
-        on already, as to a daemon before this one, stays itself.
+        at once. What one source sends twice is two hooks, as two equal calls at once of a CLI that tells no ids, and so
+        is what another sends later. A request that was handed on already, as to a daemon before this one, stays itself.
 
         Args:
             digest: What the hook says.
@@ -141,16 +158,18 @@ class HookLink:
         """
         if self._is_handed_on(request_id):
             return request_id
-        now = self._wall()
-        began, by_source = self._sent.pop(digest, (now, {}))
-        is_late = abs(now - began) > SAME_HOOK_SECONDS or source in by_source
-        if is_late and by_source.get(source) != request_id:
-            began, by_source = now, {}
-        by_source[source] = request_id
-        self._sent[digest] = began, by_source
+        now, hooks = self._wall(), self._sent.pop(digest, [])
+        again = next((one for one in hooks if one.by_source.get(source) == request_id), None)
+        hooks = [one for one in hooks if one is again or abs(now - one.began) <= SAME_HOOK_SECONDS][-MOST_ALIKE:]
+        found = again or next((one for one in hooks if source not in one.by_source), None)
+        if found is None:
+            found = SentHook(now)
+            hooks.append(found)
+        found.by_source[source] = request_id
+        self._sent[digest] = hooks
         if len(self._sent) > MOST_KEPT:
             del self._sent[next(iter(self._sent))]
-        return next(iter(by_source.values()))
+        return next(iter(found.by_source.values()))
 
     async def ask(self, payload: Mapping[str, Any], request_id: str) -> Mapping[str, Any]:
         """Hand a hook to the core, and return the answer for the CLI; waits for as long as the core does.
@@ -213,7 +232,7 @@ class HookLink:
                 await waiting.answered.wait()
         except BaseException:
             # The CLI gave the hook up, unless it asks again already; a daemon that ends gives up nothing.
-            if not self._closed and waiting.hooks == 1:
+            if not self._closed and not self._daemon_ends and waiting.hooks == 1:
                 self._print([translation.cancelled(request_id)])
             raise
         finally:
@@ -257,7 +276,10 @@ class HookLink:
         path = payload.get("transcript_path")
         if not isinstance(path, str) or not path:
             return []
-        lines = await anyio.to_thread.run_sync(self._read_on, path)
+        lines, position = await anyio.to_thread.run_sync(self._read_on, path)
+        if position is not None:
+            self._position = position
+            self._is_further.set()
         frames = [frame for frame in map(translation.spoken, lines) if frame is not None]
         for line in lines:
             self._version = str(line.get("version") or self._version)
@@ -265,16 +287,17 @@ class HookLink:
             self._model = str(frame["message"].get("model") or self._model)
         return frames
 
-    def _read_on(self, path: str) -> list[Mapping[str, Any]]:
-        """Return what came to a session file since, and note how far it was read, if it was read further. Blocks."""
+    def _read_on(self, path: str) -> tuple[list[Mapping[str, Any]], Mapping[str, Any] | None]:
+        """Return what came to a session file since, and the position in it, if it was read further. Blocks."""
         transcript = self._transcript
         if transcript is None or transcript.path != path:
             transcript = self._transcript = self._followed(path)
         before = transcript.offset, transcript.tail
         lines = transcript.read()
-        if (transcript.offset, transcript.tail) != before:
-            self._keep_position(transcript)
-        return lines
+        if (transcript.offset, transcript.tail) == before:
+            return lines, None
+        kept = {"path": transcript.path, "offset": transcript.offset or 0, "since": transcript.since}
+        return lines, {**kept, "tail": transcript.tail.hex()}
 
     def _followed(self, path: str) -> Transcript:
         """Return a session file, from the position that is kept of it; of a new one, from now on."""
@@ -285,13 +308,22 @@ class HookLink:
                 return Transcript(path, int(kept["offset"]), str(kept.get("since", "")), tail)
         return Transcript(path, since=timestamp(self._wall()))
 
-    def _keep_position(self, transcript: Transcript) -> None:
-        """Note how far the session file was read. Without that a restart passes over what came meanwhile."""
-        kept = {"path": transcript.path, "offset": transcript.offset or 0, "since": transcript.since}
+    async def _keep_positions(self) -> None:
+        """Note how far the session file was read, beside the hooks, which do not wait for it.
+
+        Without that a restart passes over what came meanwhile. What came within the moment before a kill is read again.
+        """
+        while True:
+            await self._is_further.wait()
+            self._is_further = anyio.Event()
+            await anyio.to_thread.run_sync(self._keep, self._position)
+
+    def _keep(self, position: Mapping[str, Any]) -> None:
+        """Write the position. Blocks."""
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             new = self.directory / "transcript.json.new"
-            new.write_bytes(orjson.dumps({**kept, "tail": transcript.tail.hex()}))
+            new.write_bytes(orjson.dumps(position))
             new.replace(self.directory / "transcript.json")
         except OSError:
             return
@@ -363,6 +395,10 @@ class HookLink:
         self._end_turn(UNWATCHED)
         self._exited(None)
 
+    def ending(self) -> None:
+        """Note that the daemon ends: a hook that is cut now was not given up by its CLI."""
+        self._daemon_ends = True
+
     def close(self) -> None:
         """End the conversation; the CLI's hooks ask again, here or at the next daemon."""
         self._closed = True
@@ -384,7 +420,10 @@ class HookLink:
 
     async def watch(self) -> None:
         """Wait for the end of the CLI, and tell of it: its terminal too, if it is a stop of ours."""
-        await self.process.gone()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_positions, name=f"position in the session file of {self.agent}")
+            await self.process.gone()
+            tasks.cancel_scope.cancel()
         if self._farewell:
             await anyio.to_thread.run_sync(tell_terminal, *self._farewell)
         if self._ending:

@@ -10,7 +10,6 @@ Standard library only: it runs isolated, without packages.
 
 import fcntl
 import hashlib
-import http.client
 import json
 import os
 import select
@@ -18,21 +17,22 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from supervisor.runtime.attached import relay_settings
+from supervisor.runtime.attached.connections import DaemonConnection, DaemonConnections, is_readable
 from supervisor.runtime.attached.hook import (
     ALL_SECONDS,
     ASK,
     CALL_SECONDS,
     CONTEXT,
+    EVENT,
     GATE,
     MOST_BREAKS,
     OTHERS_SECONDS,
@@ -43,11 +43,14 @@ from supervisor.runtime.attached.hook import (
     away_text,
     clean,
 )
+from supervisor.runtime.attached.http_messages import Head, HttpError, Messages
 from supervisor.runtime.attached.relay_settings import (
+    HELD,
     LOOPBACK,
     MOST_BYTES,
     PORT_TAKEN,
     PROCESS,
+    QUEUE,
     ROUTE,
     RelaySettings,
     words,
@@ -56,10 +59,6 @@ from supervisor.runtime.shim import process_tree, socket_owner, spawn
 
 MOST_CONNECTIONS = 512
 """Connections at once, each a thread. A CLI keeps one, and one more for each call that it makes at the same time."""
-
-MOST_IDLE = 32
-"""Connections to the daemon that are kept for the next hook. A command's hook would else make one of its own each time,
-and the daemon looks at the process of each."""
 
 STACK_BYTES = 512 * 1024
 """Stack of a thread; what runs there is ten calls deep."""
@@ -76,51 +75,16 @@ CLIS = frozenset({"claude", "node", "bun", "MainThread", "node-MainThread"})
 A proxy is none: it would be ended in an agent's place."""
 
 
+CONTEXT_FIELDS = tuple(f"x-{name.lower().replace('_', '-')}" for name in CONTEXT)
+
+OK = 200
+
+
 class HungUpError(Exception):
     """The CLI no longer waits."""
 
 
-class DaemonConnection:
-    """The connection to the daemon's socket of hooks.
-
-    Args:
-        path: The socket.
-
-    Raises:
-        OSError: The daemon is not there.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self.sock.connect(path)  # without a time limit, so that a full queue is waited for
-        except OSError:
-            self.sock.close()
-            raise
-
-    def ask(self, body: bytes, headers: dict[str, str]) -> None:
-        """Send a hook, all of it at once, so that the daemon wakes once."""
-        about = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        head = f"POST /v1/hooks HTTP/1.1\r\nhost: chaperon\r\n{about}content-length: {len(body)}\r\n\r\n"
-        self.sock.sendall(head.encode("latin-1") + body)
-
-    def answer(self) -> tuple[int, bytes, bool]:
-        """Read the answer: its status, what it says, and whether the connection serves another hook."""
-        with http.client.HTTPResponse(self.sock, method="POST") as response:
-            response.begin()
-            return response.status, response.read(), not response.will_close
-
-    def close(self) -> None:
-        """Hang up."""
-        self.sock.close()
-
-    def is_fresh(self) -> bool:
-        """Whether the connection can be used: the daemon has not closed it."""
-        return not _readable(self.sock)
-
-
-class Relay(ThreadingHTTPServer):
+class Relay(ThreadingTCPServer):
     """Takes connections, those of this user's processes alone.
 
     Args:
@@ -130,7 +94,7 @@ class Relay(ThreadingHTTPServer):
     """
 
     daemon_threads = True
-    request_queue_size = 1024
+    request_queue_size = QUEUE
     allow_reuse_address = True
 
     def __init__(self, folder: Path, settings: RelaySettings, listening: int | None = None) -> None:
@@ -147,7 +111,7 @@ class Relay(ThreadingHTTPServer):
         self.served: set[tuple[int, int]] = set()
         """The CLIs whose hooks came: their numbers and starts."""
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._idle: deque[DaemonConnection] = deque(maxlen=MOST_IDLE)
+        self.to_daemon = DaemonConnections()
         self._open: set[object] = set()
         self._code = self._seen = _code()
         self._looked_at = process_tree.now()
@@ -172,24 +136,6 @@ class Relay(ThreadingHTTPServer):
         finally:
             self._open.discard(request)
             self._places.release()
-
-    def to_daemon(self) -> DaemonConnection:
-        """Return a connection to the daemon, one that another hook left if it can be.
-
-        Raises:
-            OSError: The daemon is not there.
-        """
-        with suppress(IndexError):  # none is left, or another thread was quicker
-            while True:
-                found = self._idle.pop()
-                if found.path == self.settings.socket and found.is_fresh():
-                    return found
-                found.close()
-        return DaemonConnection(self.settings.socket)
-
-    def is_done_with(self, daemon: DaemonConnection) -> None:
-        """Keep a connection whose answer was read to its end for the next hook; the oldest one too many is closed."""
-        self._idle.append(daemon)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Drop a connection whose other end went away; of anything else tell."""
@@ -226,60 +172,103 @@ class Relay(ThreadingHTTPServer):
         os.execv(sys.executable, words(self.folder))  # noqa: S606 - no shell
 
 
-class Handler(BaseHTTPRequestHandler):
+class Hook:
+    """The address of a hook, taken apart.
+
+    Args:
+        head: The request.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self.head = head
+        method, self.target, _ = head.first
+        parts = urlsplit(self.target)
+        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        self.is_one = method == "POST" and parts.path.startswith(ROUTE)
+        self.event = parts.path.removeprefix(ROUTE)
+        self.when_away = asked.get("away", "block")
+        self._wait = asked.get("wait", "")
+
+    @property
+    def wait(self) -> float:
+        """How long a daemon that is away is waited for, in seconds.
+
+        Raises:
+            ValueError: It is no number.
+        """
+        wait = float(self._wait or CALL_SECONDS)
+        return wait if self.event == GATE else min(wait, OTHERS_SECONDS)
+
+
+class Handler(BaseRequestHandler):
     """One connection: hook after hook."""
 
     server: Relay
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+    request: socket.socket
 
     def setup(self) -> None:
         """Begin."""
-        super().setup()
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._arrived = self.server.arrived.pop(self.client_address)
-        self.event = ""
+        self._messages = Messages(self.request)
         self._process: tuple[int, int] | None = None
+        self._known: tuple[RelaySettings | None, str, str] = None, "", ""
+        """The token that came last, and its subject: a connection sends the same one each time."""
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name there
-        """Log nothing: a relay runs for months."""
+    def handle(self) -> None:
+        """Answer one hook after another."""
+        with suppress(EOFError):  # it hung up within one
+            while self._serve_one():
+                pass
 
-    def do_POST(self) -> None:
-        """Answer one hook."""
-        parts = urlsplit(self.path)
-        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.event = parts.path.removeprefix(ROUTE)
+    def _serve_one(self) -> bool:
+        """Answer one hook; returns whether the connection serves another."""
         try:
-            answer = self._answer(parts.path, asked.get("away", "block"), float(asked.get("wait", CALL_SECONDS)))
+            head = self._messages.head()
+        except HttpError as error:
+            self._send("400 Bad Request", str(error).encode(), {"connection": "close"})
+            return False
+        if head is None:
+            return False
+        hook = Hook(head)
+        stays = not head.closes and 0 <= head.length <= MOST_BYTES  # or else its body stays unread
+        try:
+            answer = self._answer(hook)
         except HungUpError:
-            self.close_connection = True
-            return
+            return False
         except Exception as error:  # noqa: BLE001 - whatever failed, the answer is one by which no call runs
             told = str(error) if isinstance(error, HookRefusedError) else repr(error)
-            answer = _denied(self.event, f"chaperon refuses this call: {told}")
-        head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(answer)}\r\n"
-        proof = f"chaperon-proof: {self.server.settings.proof}\r\n" if self._is_commands() else ""
-        close = "connection: close\r\n" if self.close_connection else ""
-        self.wfile.write(f"{head}{proof}{close}\r\n".encode() + answer)
+            answer = _denied(hook.event, f"chaperon refuses this call: {told}")
+        about = {"content-type": "application/json"}
+        if self._subject(head).startswith("c-"):
+            about["chaperon-proof"] = self.server.settings.proof
+        self._send("200 OK", answer, about if stays else {**about, "connection": "close"})
+        return stays
 
-    def _token(self) -> str:
-        return self.server.settings.subject(self.headers.get("authorization", "").removeprefix("Bearer "))
+    def _send(self, status: str, body: bytes, about: dict[str, str]) -> None:
+        fields = "".join(f"{name}: {value}\r\n" for name, value in about.items())
+        self.request.sendall(f"HTTP/1.1 {status}\r\n{fields}content-length: {len(body)}\r\n\r\n".encode() + body)
 
-    def _is_commands(self) -> bool:
-        return self._token().startswith("c-")
+    def _subject(self, head: Head) -> str:
+        token = head.fields.get("authorization", "").removeprefix("Bearer ")
+        settings = self.server.settings
+        if (settings, token) != self._known[:2]:
+            self._known = settings, token, settings.subject(token)
+        return self._known[2]
 
-    def _answer(self, path: str, when_away: str, wait: float) -> bytes:
-        length = self.headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > MOST_BYTES or not path.startswith(ROUTE):
-            self.close_connection = True  # its body stays unread
-            raise HookRefusedError(f"it has {length or 'unknown'} bytes, and {MOST_BYTES} are taken, at {ROUTE}EVENT.")
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            raise HungUpError
-        subject = self._token()
-        if not subject:
+    def _answer(self, hook: "Hook") -> bytes:
+        length = hook.head.length
+        if not 0 <= length <= MOST_BYTES or not hook.is_one:
+            raise HookRefusedError(
+                f"it has {'unknown' if length < 0 else length} bytes, and {MOST_BYTES} are taken, by POST at {ROUTE}EVENT."
+            )
+        try:
+            body = self._messages.body(length)
+        except EOFError:
+            raise HungUpError from None
+        if not (subject := self._subject(hook.head)):
             raise HookRefusedError("its token is none of this user's. chaperon attach writes the right one.")
-        process = self._speaker(subject)
-        return self._ask(body, process, when_away, wait if self.event == GATE else min(wait, OTHERS_SECONDS))
+        return self._ask(hook, body, self._speaker(subject))
 
     def _speaker(self, subject: str) -> tuple[int, int]:
         """Return the number and the start of the CLI that the hook is of, as the kernel has it."""
@@ -301,16 +290,20 @@ class Handler(BaseHTTPRequestHandler):
         self.server.served.add(self._process)
         return self._process
 
-    def _ask(self, body: bytes, process: tuple[int, int], when_away: str, wait: float) -> bytes:
+    def _ask(self, hook: "Hook", body: bytes, process: tuple[int, int]) -> bytes:
         """Return the daemon's answer, however long it takes, or the person's choice if the daemon stays away."""
-        headers = {"content-type": "application/json", PROCESS: " ".join(map(str, process))}
-        headers[SOURCE] = hashlib.sha256(f"{self._token()} {self.path}".encode()).hexdigest()[:32]
-        headers["chaperon-request"] = f"r{os.getpid()}-{next(self.server.numbers)}-{process_tree.now():.6f}".replace(
-            ".", "_"
-        )
-        for name in CONTEXT:
-            header = f"x-{name.lower().replace('_', '-')}"
-            headers[header] = clean(self.headers.get(header, ""))
+        fields, wait = hook.head.fields, hook.wait
+        token = fields.get("authorization", "").removeprefix("Bearer ")
+        asked = f"r{os.getpid()}-{next(self.server.numbers)}-{process_tree.now():.6f}".replace(".", "_")
+        headers = {
+            "content-type": "application/json",
+            PROCESS: " ".join(map(str, process)),
+            SOURCE: hashlib.sha256(f"{token} {hook.target}".encode()).hexdigest()[:32],
+            "chaperon-request": asked,
+            EVENT: clean(hook.event),
+        }
+        for name in CONTEXT_FIELDS:
+            headers[name] = clean(fields.get(name, ""))
         begun = process_tree.now()
         until, breaks = begun + wait, 0
         while True:
@@ -320,8 +313,8 @@ class Handler(BaseHTTPRequestHandler):
                 if error.reached and breaks < MOST_BREAKS:
                     breaks, until = breaks + 1, process_tree.now() + wait
                 if process_tree.now() > min(until, begun + ALL_SECONDS):
-                    return _away(self.event, when_away, f"{wait:g} s ({error})")
-                if _readable(self.connection):
+                    return _away(hook.event, hook.when_away, f"{wait:g} s ({error})")
+                if is_readable(self.request):
                     raise HungUpError from None
                 process_tree.pause(POLL_SECONDS)
 
@@ -335,21 +328,21 @@ class Handler(BaseHTTPRequestHandler):
         """
         daemon = None
         try:
-            daemon = self.server.to_daemon()
+            daemon = self.server.to_daemon.take(self.server.settings.socket)
             daemon.ask(body, headers)
             self._await(daemon)
             status, answer, stays = daemon.answer()
         except BaseException as error:
             if daemon is not None:
                 daemon.close()  # by which the daemon knows that nobody waits
-            if isinstance(error, OSError | http.client.HTTPException):
+            if isinstance(error, OSError | EOFError | HttpError):
                 raise AwayError(str(error) or type(error).__name__, reached=daemon is not None) from None
             raise
-        if status == http.client.OK and stays:
-            self.server.is_done_with(daemon)
+        if status == OK and stays:
+            self.server.to_daemon.keep(daemon)
             return answer
         daemon.close()
-        if status == http.client.OK:
+        if status == OK:
             return answer
         if status >= 500:
             raise AwayError(f"it answered {status}", reached=True)
@@ -359,19 +352,13 @@ class Handler(BaseHTTPRequestHandler):
         """Wait for the daemon's answer, or the CLI's end, or both: a CLI sends nothing meanwhile."""
         look = select.poll()
         look.register(daemon.sock, select.POLLIN)
-        look.register(self.connection, select.POLLIN)
+        look.register(self.request, select.POLLIN)
         ready = dict(look.poll(ALL_SECONDS * 1000))
         if daemon.sock.fileno() in ready:
             return
         if ready:
             raise HungUpError
         raise TimeoutError("no answer within the hook's time")
-
-
-def _readable(connection: socket.socket) -> bool:
-    look = select.poll()
-    look.register(connection, select.POLLIN)
-    return bool(look.poll(0))
 
 
 def _away(event: str, when_away: str, why: str) -> bytes:
@@ -401,14 +388,16 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
     """Listen, and return in the process that was started while one of its own goes on; returns the exit code.
 
     Args:
-        arguments: The folder, and the number of the listening socket if a relay became this one.
+        arguments: The folder, and the number of the listening socket if a relay became this one; behind `HELD`, if the
+            daemon holds it.
         ready: Called once it listens, in the place of going on in a process of its own; for tests.
     """
     folder = Path(arguments[0])
     if ready is None:  # tests go on in this process
         spawn.refuse_tracers()
     lock = os.open(folder / relay_settings.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    inherited = int(arguments[1]) if len(arguments) > 1 else None
+    given = arguments[1] if len(arguments) > 1 else ""
+    inherited = int(given.removeprefix(HELD)) if given else None
     for look in count():
         settings = relay_settings.read(folder)
         try:
@@ -428,7 +417,7 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
         return PORT_TAKEN
     if ready is not None:
         ready()
-    elif inherited is None and not _alone(folder):
+    elif (inherited is None or given.startswith(HELD)) and not _alone(folder):
         return 0
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -41,6 +41,12 @@ MOST_BYTES = 24 * 1024 * 1024
 PORT_TAKEN = 3
 """Exit code: another process has the port."""
 
+QUEUE = 1024
+"""Connections that may wait at the port until they are taken."""
+
+HELD = "held-by-daemon:"
+"""How the word of a relay begins that gives it the number of a listening socket which its daemon holds too."""
+
 TOKEN_VARIABLE = "CHAPERON_HOOKS_TOKEN"  # noqa: S105 - the variable's name
 """The variable by which a CLI that `chaperon exec` became is given its token."""
 
@@ -77,11 +83,12 @@ class RelaySettings(NamedTuple):
 
 
 def read(folder: Path, name: str = NAME) -> RelaySettings | None:
-    """Return the settings; None if there are none. Blocks."""
+    """Return the settings; None if there are none that could be used. Blocks."""
     try:
         found = json.loads((folder / name).read_bytes())
-        return RelaySettings(int(found["port"]), str(found["key"]), str(found["socket"]))
-    except (OSError, ValueError, TypeError, KeyError):
+        settings = RelaySettings(int(found["port"]), str(found["key"]), str(found["socket"]))
+        return settings if bytes.fromhex(settings.key) and 0 < settings.port < 2**16 else None
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
 
 

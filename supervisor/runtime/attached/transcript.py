@@ -7,12 +7,14 @@ look is passed over.
 """
 
 import os
-import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
+
+from host.plain_files import open_plain
 
 MOST_AT_ONCE = 8 * 1024 * 1024
 """Bytes read at one hook; the rest comes with the next. A reply of the model has some kilobytes, an image in a result
@@ -42,23 +44,16 @@ class Transcript:
     def read(self) -> list[Mapping[str, Any]]:
         """Return the whole lines that came since. Blocks for as long as a read of the disk takes."""
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with open_plain(Path(self.path), links=False) as fd:
+                size = os.fstat(fd).st_size
+                if self.offset is None or size < self.offset or not self._is_the_same(fd, self.offset):
+                    self.offset = size
+                    self.tail = os.pread(fd, TAIL, max(size - TAIL, 0))[:size]
+                    return []
+                data = os.pread(fd, MOST_AT_ONCE, self.offset)
         except OSError:  # not written yet, or taken away
             self.offset = self.offset or 0
             return []
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                return []
-            if self.offset is None or status.st_size < self.offset or not self._is_the_same(fd, self.offset):
-                self.offset = status.st_size
-                self.tail = os.pread(fd, TAIL, max(self.offset - TAIL, 0))[: self.offset]
-                return []
-            data = os.pread(fd, MOST_AT_ONCE, self.offset)
-        except OSError:
-            return []
-        finally:
-            os.close(fd)
         whole = data.rfind(b"\n") + 1
         if not whole and len(data) == MOST_AT_ONCE:  # a line without end is not waited for
             whole = len(data)

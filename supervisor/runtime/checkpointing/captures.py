@@ -15,10 +15,14 @@ from monitors.review.verdict.grounds import Shaken, shaken
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, LookAtChanges, LookAtGrounds, RestoreCheckpoint
 from supervisor.protocol.events import EventStamp
+from supervisor.runtime.checkpointing.capture_turns import CaptureTurns
 from supervisor.runtime.checkpointing.manager import CheckpointManager, NeedlessError, Restored
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.filesystem import FileFacts
 from supervisor.runtime.log import log
+
+CAPTURES = 32
+"""Captures at once: four for each thread. One has its turn for some rounds of the loop, and a thread for a moment."""
 
 
 class Checkpointing:
@@ -33,6 +37,7 @@ class Checkpointing:
         happened: Receives each outcome.
         fault: Notes an incident: the agent, the incident's type, a sentence, how severe, and the way out.
         beside: The other live agents that work in an agent's workspace: their files must not be set back under them.
+        is_waited_for: Whether a call of an agent waits for an answer; its captures come first.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Checkpointing:
         happened: Callable[[events.AnyEvent], object],
         fault: Callable[[str, str, str, Severity, str], object],
         beside: Callable[[str], set[str]],
+        is_waited_for: Callable[[str], bool],
     ) -> None:
         self._manager = manager
         self._clock = clock
@@ -50,6 +56,7 @@ class Checkpointing:
         self._happened = happened
         self._fault = fault
         self._beside = beside
+        self._turns = CaptureTurns(CAPTURES, is_waited_for)
         self.together: Callable[[str, RestoreCheckpoint, str], object] = lambda *_: None
         """Receives what is to be restored with all other agents of a project: agent, command, and the rollback's id."""
         self._told_of: set[str] = set()
@@ -106,7 +113,8 @@ class Checkpointing:
         """Make a checkpoint; returns once the outcome is reported."""
         started, key, reason = self._clock.mono(), wanted.key, str(wanted.reason)
         try:
-            made = await self._manager.capture(agent, wanted)
+            async with self._turns.of(agent):
+                made = await self._manager.capture(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
             if not isinstance(error, ChaperonError):
                 log.exception("the capture %s of %s failed", wanted.key, agent)

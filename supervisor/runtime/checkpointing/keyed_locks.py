@@ -19,7 +19,7 @@ class KeyedLocks:
     @asynccontextmanager
     async def of(self, key: Hashable) -> AsyncIterator[None]:
         """Hold the lock of this key in the block."""
-        lock, users = self._locks.get(key, (anyio.Lock(), 0))
+        lock, users = self._locks.get(key, (anyio.Lock(fast_acquire=True), 0))
         self._locks[key] = lock, users + 1
         try:
             async with lock:

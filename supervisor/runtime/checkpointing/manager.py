@@ -86,7 +86,7 @@ class WatchedWorkspace:
     """One workspace that is watched."""
 
     capturer: Capturer
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    lock: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True))
     working: bool = False
     """Whether a thread is at work, even if it is no longer awaited."""
     used_at: float = 0.0

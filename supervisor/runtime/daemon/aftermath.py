@@ -101,17 +101,10 @@ class Aftermaths:
         return Aftermath(
             tuple(files[:MOST_FILES]),
             max(0, len(files) - MOST_FILES),
-            tuple(sorted(self._beside(summary))),
+            tuple(self._board.shared_with(summary.agent)),
             tuple(leftovers[:MOST_LEFTOVERS]),
             (*not_looked, *problems),
         )
-
-    def _beside(self, summary: Summary) -> Iterator[str]:
-        """Yield the other agents that were at work in the same workspace since this one started."""
-        for other in self._board.summaries():
-            overlaps = other.ended_at is None or other.ended_at >= summary.started_at
-            if other.agent != summary.agent and other.workspace == summary.workspace and overlaps:
-                yield other.agent
 
     def _look_around(self, summary: Summary, directory: Path) -> tuple[list[Leftover], list[str]]:
         return _leftovers(summary, directory, self._written_elsewhere(summary))

@@ -43,6 +43,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
 from supervisor.runtime.daemon.hooks import HookRunner
+from supervisor.runtime.daemon.host_requests import HostRequests
 from supervisor.runtime.daemon.intake import Intake
 from supervisor.runtime.daemon.orders import carried_out
 from supervisor.runtime.daemon.outcomes import Outcomes
@@ -55,7 +56,7 @@ from supervisor.runtime.exporters.delivery import Exporting
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications, of_state
 from supervisor.runtime.journal.journal import Journal
-from supervisor.runtime.log import log
+from supervisor.runtime.log import LOGGED_AS, log
 from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
 from supervisor.runtime.merging.verification import Verifier
 from supervisor.runtime.metrics.metrics import Metrics
@@ -129,6 +130,7 @@ class Daemon:
         self.watchers: list[Callable[[events.AnyEvent], None]] = []
         """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
+        self.host_requests = HostRequests(board, clock)
         self.unused_configuration = ""
         """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
         self.ending = False
@@ -142,7 +144,9 @@ class Daemon:
         self._launcher = launcher
         self._clock = clock
         self._tasks = tasks
-        self.checkpointing = Checkpointing(manager, clock, tasks, self.happened, self.fault, self.beside)
+        self.checkpointing = Checkpointing(
+            manager, clock, tasks, self.happened, self.fault, self.beside, self._is_waited_for
+        )
         self._aftermaths = Aftermaths(board, manager, journal, incidents, self.happened, self.stamp, launcher.directory)
         self.deferred_reviews = DeferredReviews(clock, tasks, self.happened)
         self.usage_turns = UsageTurns(board, clock.wall, lambda: self.account, self._waits_no_longer)
@@ -279,7 +283,7 @@ class Daemon:
             id_, self._clock.wall(), agent, type_, severity, summary, way_out, seq=self.journal.last + 1
         )
         self._journal(events.FaultSeen(**self.stamp(agent), incident=incident))
-        log.error("%s: %s %s", type_, summary, way_out)
+        log.log(LOGGED_AS[severity], "%s: %s %s", type_, summary, way_out)
         self._tasks.start_soon(self._report, incident, name=f"incident {id_}")
 
     async def _report(self, incident: Incident) -> None:
@@ -479,9 +483,9 @@ class Daemon:
             return
         await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
+        await self.merging.tidy(agent)  # before it is noted that all was done: a next daemon would not look again
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
-        await self.merging.tidy(agent)
         self.merging.go_on()
 
     def _is_still_needed(self, summary: Summary) -> bool:
@@ -495,7 +499,12 @@ class Daemon:
         return await self.worktrees.give_up(workspace)
 
     def _answers_due(self, agent: str) -> bool:
-        return any(session.answers_due for session in self.board.live() if session.summary.agent == agent)
+        session = self.board.find(agent)
+        return session is not None and session.answers_due
+
+    def _is_waited_for(self, agent: str) -> bool:
+        session = self.board.find(agent)
+        return session is not None and session.asks
 
     def beside(self, agent: str) -> set[str]:
         """The other live agents that work in this agent's workspace."""

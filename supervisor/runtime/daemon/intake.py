@@ -239,7 +239,7 @@ class Intake:
 
     def free_name(self) -> str:
         """Return the first name that no agent has or had; a task that could not be taken uses none up."""
-        taken = {summary.agent for summary in self._board.summaries()} | self._submitting
+        taken = {*self._board.names(), *self._submitting}
         return next(name for number in itertools.count(1) if (name := f"a{number}") not in taken)
 
     def _refuse_shared_session(self, session_id: str | None) -> None:

@@ -5,13 +5,13 @@ file which changes after it was looked at is not run. Blocking.
 """
 
 import os
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from host.durable import write_new
+from host.plain_files import TooLargeError, read_plain
 
 FOLDER = ".chaperon/hooks"
 
@@ -52,14 +52,12 @@ def look_at_hooks(repository: Path) -> HookScripts:
         for name in sorted(os.listdir(folder)):  # noqa: PTH208 - names, and bounded right below
             if len(files) == MOST_FILES:
                 return HookScripts(problem=f"{FOLDER} has over {MOST_FILES} files")
-            content = _read(folder / name, left)
-            if content is None:
-                return HookScripts(
-                    problem=f"{FOLDER}/{name} is no plain file, or the folder has over {MOST_BYTES} bytes"
-                )
+            content = read_plain(folder / name, left, links=False)
             left -= len(content)
             files[name] = content
-    except (OSError, ValueError) as error:
+    except TooLargeError:
+        return HookScripts(problem=f"{FOLDER} has over {MOST_BYTES} bytes")
+    except OSError as error:
         return HookScripts(problem=f"{FOLDER} cannot be read ({error})")
     return HookScripts(files, _digest(files) if files else "")
 
@@ -97,20 +95,6 @@ class RepositoryHooks:
                 path.unlink(missing_ok=True)
                 write_new(path, content, mode=0o500)
         return folder
-
-
-def _read(path: Path, most: int) -> bytes | None:
-    """Read a plain file of a bounded length; None if it is none."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        content = b""
-        while len(content) <= most and (more := os.read(fd, most + 1 - len(content))):
-            content += more
-    finally:
-        os.close(fd)
-    return content if len(content) <= most else None
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

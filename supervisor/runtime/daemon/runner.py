@@ -7,6 +7,7 @@ does not wait, for a frozen agent can always be thawed.
 import contextlib
 import math
 import signal
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +53,7 @@ from supervisor.runtime.daemon.timers import Timers
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
-from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes import shim_client, shim_events, shim_remains
 from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.bounds.cgroups import Ceiling
 from supervisor.runtime.processes.bounds.limits import Enforcer
@@ -201,6 +202,11 @@ class Runner:
         self._splitter = LineSplitter(offset)
         self._errors = ErrorOutput(errors)
         self._put, self._take = anyio.create_memory_object_stream[CommandBatch](math.inf)
+        self._queued = 0
+        """Batches for the task of `run` that are not performed yet."""
+        self._at_once: deque[CommandBatch] = deque()
+        """Answers that nothing but the journal holds up, oldest first; all are older than what is queued."""
+        self._runs = False
 
     def perform(self, batch: CommandBatch) -> None:
         """Queue commands; called in the event loop, in the order of the journal."""
@@ -210,9 +216,38 @@ class Runner:
             batch = replace(batch, commands=rest)
         if self._shim is not None and self._tools.journal.state is JournalState.OPEN:
             batch = replace(batch, commands=[command for command in batch.commands if not self._sent_early(command)])
+        if all(map(_only_answers, batch.commands)) and not (batch.failure or self._queued or not self._runs):
+            self._at_once.append(batch)
+            self._tools.journal.when_written(batch.after, self._written)
+        else:
+            self._queue(batch)
+
+    def _queue(self, batch: CommandBatch) -> None:
         # Closed once the agent has ended: nothing is left to be done for it.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._put.send_nowait(batch)
+            self._queued += 1
+
+    def _send_written(self) -> None:
+        """Send the answers that the journal has, of those that nothing else holds up."""
+        while self._at_once and self._at_once[0].after <= self._tools.journal.last_written:
+            for command in self._at_once.popleft().commands:
+                if isinstance(command, LookAtChanges):
+                    self._tools.look(self.agent, command)
+                elif isinstance(command, SendLine):
+                    self._steer(command)
+
+    def _written(self) -> None:
+        """Send what the journal has. Called by the loop and not by a task, so that what is wrong is left to `run`."""
+        try:
+            self._send_written()
+        except Exception as error:  # noqa: BLE001 - raised by `run`, which ends the agent
+            self._queue(CommandBatch(0, (), error))
+        if self._tools.journal.state in (JournalState.POISONED, JournalState.CLOSED):
+            while self._at_once:
+                self._queue(self._at_once.popleft())  # for `run`, which says why nothing is written any more
+        elif self._ended():
+            self._queue(CommandBatch(0, ()))  # for `run`, which may be through
 
     async def run(self) -> None:
         """Perform and listen until the agent has ended."""
@@ -221,13 +256,16 @@ class Runner:
             timers = Timers(tasks, self._ran_out)
             if self._shim is not None:
                 self._listen(tasks, self._shim)
+            self._runs = True
             async for batch in self._take:
                 if batch.failure is not None:
                     raise batch.failure
                 await self._tools.journal.written(batch.after)
+                self._send_written()  # which is older than this batch
                 for command in batch.commands:
                     await self._do(command, tasks, timers)
-                if self._ended() and not self._take.statistics().current_buffer_used:
+                self._queued -= 1
+                if self._ended() and not self._queued and not self._at_once:
                     break
             tasks.cancel_scope.cancel()
         await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
@@ -447,30 +485,30 @@ class Runner:
         exited = False
         async for heard in shim.events():
             match heard:
-                case shim_client.CliOutput():
+                case shim_events.CliOutput():
                     await self.read(heard.data)
-                case shim_client.Errors():
+                case shim_events.Errors():
                     await self._read_errors(heard.data)
-                case shim_client.Accepted():
+                case shim_events.Accepted():
                     self._tools.happened(events.InputAccepted(**self._stamp(), key=heard.key))
-                case shim_client.Frozen() if self._keeps_limits(heard.id):
+                case shim_events.Frozen() if self._keeps_limits(heard.id):
                     pass
-                case shim_client.Frozen():
+                case shim_events.Frozen():
                     self._tools.happened(events.TreeFrozen(**self._stamp(), micros=heard.micros))
-                case shim_client.TreeKilled():
+                case shim_events.TreeKilled():
                     left = max(heard.left, len(await self._survivors()))
                     self._tools.happened(events.TreeEnded(**self._stamp(), micros=heard.micros, left=left))
-                case shim_client.Exited():
+                case shim_events.Exited():
                     exited = True
                     if heard.record.left or await self._survivors():
                         await self._end_the_rest(shim.directory)
                     await self._heed_stop(shim.directory)
                     self.exited(heard.record)
-                case shim_client.Fault(kind=wire.NOT_FROZEN) if self._keeps_limits(heard.id):
+                case shim_events.Fault(kind=wire.NOT_FROZEN) if self._keeps_limits(heard.id):
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
-                case shim_client.Fault(kind=wire.LINE_REFUSED):
+                case shim_events.Fault(kind=wire.LINE_REFUSED):
                     log.info("agent %s: %s", self.agent, heard.text)  # its end is on the way, and tells of itself
-                case shim_client.Fault():
+                case shim_events.Fault():
                     self._tools.fault(self.agent, "shim_fault", heard.text)
         return exited
 
@@ -526,11 +564,11 @@ class Runner:
         stopped = await self._heed_stop(directory)
         cleared = await end_by_hand(self._identity, directory) if replaced else None
         seal = await anyio.to_thread.run_sync(self._tools.launcher.seal_of, directory)
-        record = await anyio.to_thread.run_sync(shim_client.read_exit_record, directory, seal)
-        rest = shim_client.read_rest(directory, self._splitter.received, seal)
+        record = await anyio.to_thread.run_sync(shim_remains.read_exit_record, directory, seal)
+        rest = shim_remains.read_rest(directory, self._splitter.received, seal)
         while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
             await self.read(data)
-        errors = await anyio.to_thread.run_sync(shim_client.read_errors, directory, self._errors.received, seal)
+        errors = await anyio.to_thread.run_sync(shim_remains.read_errors, directory, self._errors.received, seal)
         await self._read_errors(errors)
         if replaced:
             what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."
@@ -565,7 +603,7 @@ class Runner:
             self._tools.happened(events.StopRequested(**self._stamp(), by=stop.by, reason=stop.reason, force=True))
         return stop is not None
 
-    def exited(self, record: shim_client.ExitRecord) -> None:
+    def exited(self, record: shim_events.ExitRecord) -> None:
         """Pass the end of the CLI to the session; a last line that was cut comes first."""
         if cut := self._splitter.finish():
             self._line(cut)
@@ -591,7 +629,7 @@ class Runner:
             self._shim.give_up()
             with anyio.move_on_after(GIVE_UP_SECONDS):
                 async for heard in self._shim.events():
-                    if isinstance(heard, shim_client.Exited):
+                    if isinstance(heard, shim_events.Exited):
                         gone = True
                         break
         self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"chaperon failed: {why}", ours=True))
@@ -602,6 +640,7 @@ class Runner:
         if not self._tools.journal.accepting:
             await self._tools.journal.room()
         self._told_of(self._errors.feed(data, self._tools.clock.mono()))
+        await anyio.lowlevel.checkpoint()  # as in `read`
 
     def _told_of(self, lines: Iterable[TakenLine]) -> None:
         for line in lines:
@@ -611,6 +650,11 @@ class Runner:
 
     def _stamp(self) -> EventStamp:
         return self._tools.clock.stamp(self.agent)
+
+
+def _only_answers(command: Command) -> bool:
+    """Whether a command is of those by which a call is answered: none of them waits for anything, or begins a task."""
+    return isinstance(command, WriteEvent | SendLine) or (isinstance(command, LookAtChanges) and command.review is None)
 
 
 def _done(cleared: Cleared | None) -> str:

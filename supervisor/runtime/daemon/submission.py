@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from checkpoints.workspace.worktree import worktree_of
-from interventions.approval import ApprovalSettings
+from monitors.contract.bounds import Seconds, Texts, is_argument
 from monitors.contract.effects import check_names
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits, Task
@@ -87,6 +87,9 @@ class SubmissionRequest(BaseModel):
 Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,64}$")]
 """A word by which people find a task and steer its agents together with others."""
 
+ForProgram = Annotated[str, AfterValidator(is_argument)]
+"""A text that a program is given: the shell, or the CLI."""
+
 Amount = Annotated[int | None, Field(ge=1, le=10**12)]
 """A limit; None lifts it."""
 
@@ -104,6 +107,24 @@ class OwnLimits(SubmissionRequest):
     def put_into(self, limits: Limits) -> Limits:
         """Return the limits with these in place of their own."""
         return replace(limits, **self.model_dump(exclude_unset=True))
+
+
+class OwnApproval(SubmissionRequest):
+    """Single rules of one task for its actions that wait for a person; the names are those of the section `approval`.
+
+    Those that are left out are as configured. Without a mode, and with `off` as configured, it is the smallest one in
+    which what was said counts.
+    """
+
+    mode: Literal["off", "risky", "ask"] | None = None
+    require_approval_for: tuple[str, ...] | None = None
+    auto_approve: Texts | None = None
+    tools: Texts | None = None
+    deadline_seconds: Seconds | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return those that were given."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 class Submission(SubmissionRequest):
@@ -124,7 +145,7 @@ class Submission(SubmissionRequest):
     """Single limits of its own; the others are those above, or as configured."""
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
     """Most that it may cost, in US dollars; none: by its limits."""
-    model: str | None = None
+    model: ForProgram | None = None
     permission_mode: PermissionMode | None = None
     """The CLI's own mode; none: as configured by `agent.permission_mode`."""
     monitoring_level: Annotated[MonitoringLevel, Field(strict=False)] = MonitoringLevel.NORMAL
@@ -135,10 +156,10 @@ class Submission(SubmissionRequest):
     """The agent's workspace; none: as configured by `workspaces.mode`."""
     base: str | None = None
     """The commit that a new workspace starts from; none: as configured by `workspaces.base`."""
-    approval: ApprovalSettings | None = None
-    """Rules for its actions that wait for a person; None: those of the configuration."""
+    approval: OwnApproval | None = None
+    """Rules of its own for actions that wait for a person; None: those of the configuration."""
     labels: Annotated[tuple[Label, ...], Field(max_length=32)] = ()
-    verify: str | None = None
+    verify: ForProgram | None = None
     """Command of the shell that must exit with 0 before the task is done; a failure goes back to an agent. None:
     nothing is checked."""
 
@@ -183,8 +204,10 @@ class Submission(SubmissionRequest):
                 "workspace",
                 "base",
                 "verify",
+                "approval",
             }
         )
+        facts["approval"] = self.approval.given() if self.approval else None
         limits, mode = self.limits or defaults.limits, self.permission_mode or defaults.permission_mode
         limits = self.own_limits.put_into(limits) if self.own_limits else limits
         limits = replace(limits, max_cost_usd=self.max_cost_usd) if self.max_cost_usd is not None else limits
@@ -206,7 +229,7 @@ class Submission(SubmissionRequest):
             repository=repository,
             base=base,
             limits={limit: getattr(task.limits, limit) for limit in OwnLimits.model_fields},
-            approval=self.model_dump(include={"approval"}, mode="json")["approval"],
+            approval=self.approval.given() if self.approval else None,
             verify=self.verify,
             retries=0,
             workspace="in-place" if base is None else "new",
@@ -226,7 +249,7 @@ class Submission(SubmissionRequest):
                 way_out="Put the long part into a file of the repository and name the file.",
             )
         try:
-            check_names(self.approval.require_approval_for if self.approval else ())
+            check_names((self.approval and self.approval.require_approval_for) or ())
         except ValueError as error:
             raise UsageError(f"approval.require_approval_for: {error}. Nothing was started.") from None
         if self.verify and self.keep_open:

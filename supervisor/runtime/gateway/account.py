@@ -33,7 +33,7 @@ def account_of(settings: Agent, environ: Mapping[str, str]) -> str:
     """
     kind, _, place = settings.credential.partition(":")
     match kind:
-        case "file" | "keyring" | "systemd":
+        case "file" | "keyring" | "systemd" | "login":
             return settings.credential
         case "command":
             program, *words = place.split() or [""]

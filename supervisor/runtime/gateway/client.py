@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -17,9 +16,11 @@ import anyio.to_thread
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from monitors.contract.errors import ChaperonError
+from supervisor.runtime.gateway.counts import remove_others
 from supervisor.runtime.gateway.messages import (
     LONGEST_LINE,
     SOCKET,
+    FailedLogin,
     GatewaySettings,
     GrantedHost,
     ModelUse,
@@ -29,7 +30,7 @@ from supervisor.runtime.gateway.messages import (
     line,
     settings_line,
 )
-from supervisor.runtime.gateway.program import CONTROL
+from supervisor.runtime.gateway.program import CONTROL, token_of
 from supervisor.runtime.log import log
 
 START_SECONDS = 20.0
@@ -68,6 +69,10 @@ class GatewayError(ChaperonError):
     """The gateway cannot be had; no agent is started that needs it."""
 
 
+class EarlierGatewayError(GatewayError):
+    """The gateway that is there is of an earlier version, and cannot do what is asked."""
+
+
 class GatewayClient:
     """The gateway of one daemon.
 
@@ -99,7 +104,9 @@ class GatewayClient:
         self._taken: Callable[[Collection[str]], object] = lambda _: None
         self._refused: Callable[[Refused], object] = lambda _: None
         self._reached: Callable[[Reached], object] = lambda _: None
+        self._failed: Callable[[FailedLogin], object] = lambda _: None
         self._due = anyio.Event()
+        self._takes: Collection[str] = ()
         self._renewed = True
         """Whether the settings are not those that the process has."""
         self.needed = anyio.Event()
@@ -147,6 +154,7 @@ class GatewayClient:
         refused: Callable[[Refused], object],
         reached: Callable[[Reached], object] = lambda _: None,
         taken: Callable[[Collection[str]], object] = lambda _: None,
+        failed: Callable[[FailedLogin], object] = lambda _: None,
     ) -> None:
         """Keep the process there for the agents that live, from when it is needed, until cancelled.
 
@@ -154,10 +162,13 @@ class GatewayClient:
             refused: Takes in each refusal.
             reached: Takes in each host that an agent was connected to.
             taken: Told of the agents whose calls are paid by the credential in force from now on.
+            failed: Takes in each failed login.
         """
         await self.needed.wait()
-        self._taken, self._refused, self._reached = taken, refused, reached
+        self._taken, self._refused, self._reached, self._failed = taken, refused, reached, failed
         try:
+            live = {self.folder_of(agent).name for agent in (*self._live(), *self._opened)}
+            await anyio.to_thread.run_sync(remove_others, self._folder, live)
             for agent in self._live():
                 if await anyio.to_thread.run_sync(self.folder_of(agent).is_dir):
                     with suppress(ChaperonError):
@@ -192,10 +203,13 @@ class GatewayClient:
             seen = await self._ask(line("look", {"granted": granted}))
             granted = {}
             self.spent = {agent: ModelUse(**spent) for agent, spent in seen["spent"].items()}
+            hosts = {(agent, what): host for agent, what, host in seen.get("hosts", ())}
             for each in seen["refused"]:
-                self._refused(Refused(**each))
+                self._refused(Refused(**each, host=hosts.get((each["agent"], each["what"]), "")))
             for each in seen.get("reached", ()):  # a gateway of before knows of none
                 self._reached(Reached(**each))
+            for each in seen.get("failed", ()):
+                self._failed(FailedLogin(**each))
             left = seen.get("more", False)
         for agent in ended:
             await self._ask(line("close", {"agent": agent}))
@@ -206,7 +220,7 @@ class GatewayClient:
         """Look a last time, close the sockets of ended agents, and the connection; those that live are served on."""
         async with self._asking:
             with suppress(GatewayError), anyio.move_on_after(ANSWER_SECONDS):
-                token = await anyio.to_thread.run_sync(_token, self._folder) if self._opened else ""
+                token = await anyio.to_thread.run_sync(token_of, self._folder) if self._opened else ""
                 if self._stream is not None or (token and await self._connected(token)):
                     await self._take_in_and_close()
             await self._drop()
@@ -222,17 +236,31 @@ class GatewayClient:
             settings = await anyio.to_thread.run_sync(self._settings)
             if self._stream is None:
                 await self._connect()
+            self._check_that_it_takes(settings)
             await self._ask(settings_line(settings))
             for opened in self._opened.values():
                 await self._open(opened)
+        except EarlierGatewayError:
+            self._renewed = True
+            await self._take_in_and_close()
+            if not self._opened:  # it ends once no daemon holds it, and the next one is of this version
+                await self._drop()
+            raise
         except BaseException:
             self._renewed = True
             raise
         self._taken(tuple(self._opened))
 
+    def _check_that_it_takes(self, settings: GatewaySettings) -> None:
+        if settings.credential.kind == "login" and "login" not in self._takes:
+            raise EarlierGatewayError(
+                "The gateway that serves agents is of an earlier version, and cannot refresh a login of `claude`.",
+                way_out="It ends with these agents; the next one can. Until then, set agent.credential to a key.",
+            )
+
     async def _connect(self) -> None:
         """Connect, starting the process if it is not there."""
-        token = await anyio.to_thread.run_sync(_token, self._folder)
+        token = await anyio.to_thread.run_sync(token_of, self._folder)
         if not await self._connected(token):
             await self._start(token)
             if not await self._connected_in_time(token):
@@ -261,9 +289,10 @@ class GatewayClient:
             return False
         self._stream, self._lines = stream, BufferedByteReceiveStream(stream)
         try:
-            await self._ask(line("daemon", {"token": token}))
+            hello = await self._ask(line("daemon", {"token": token}))
         except GatewayError:
             return False
+        self._takes = hello.get("takes", ())
         return True
 
     async def _start(self, token: str) -> None:
@@ -286,10 +315,11 @@ class GatewayClient:
             raise GatewayError(f"The gateway could not listen for agent {opened.agent!r}: {answer.get('why')}.")
 
     async def _ask(self, words: bytes) -> dict[str, Any]:
+        """Ask, and take the answer in whatever is cancelled meanwhile: left unread, it would be the next one's."""
         assert self._stream is not None
         assert self._lines is not None
         try:
-            with anyio.fail_after(ANSWER_SECONDS):
+            with anyio.fail_after(ANSWER_SECONDS, shield=True):
                 await self._stream.send(words)
                 answer: dict[str, Any] = json.loads(await self._lines.receive_until(b"\n", LONGEST_LINE))
         except (
@@ -308,15 +338,6 @@ class GatewayClient:
         if self._stream is not None:
             await anyio.aclose_forcefully(self._stream)
         self._stream = self._lines = None
-
-
-def _token(folder: Path) -> str:
-    """Return the word by which daemons are known; made if there is none. Blocks."""
-    _make_folder(folder)
-    path = folder / "token"
-    with suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(32))
-    return path.read_text().strip()
 
 
 def _make_folder(folder: Path) -> None:

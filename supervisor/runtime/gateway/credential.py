@@ -1,15 +1,20 @@
 """The credential, from where the configuration says, read anew when it changes. Blocks."""
 
 import os
+import re
 import shlex
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from host.children import ChildCommand, run_child
+from host.plain_files import read_plain
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.gateway.login import FILE, Login, LoginError, LoginTokens
+from supervisor.runtime.gateway.login import MOST_BYTES as LONGEST_LOGIN
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource
+from supervisor.runtime.gateway.token_endpoint import TOKEN_URL
 
 COMMAND_SECONDS = 30.0
 """How long a command may take that prints the credential: a keyring may ask over the network."""
@@ -25,10 +30,24 @@ KEYRING = ("secret-tool", "lookup", "service")
 MOST_BYTES = 65_536
 """Most of a credential; the longest known, a signed token, has some thousand."""
 
-BEARERS = ("ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+LONG_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
+BEARERS = ("ANTHROPIC_AUTH_TOKEN", LONG_TOKEN)
 KEYS = ("ANTHROPIC_API_KEY", *BEARERS)
 """Variables that have a credential, in the order in which they are looked at."""
 
+SECRETS = (
+    *KEYS,
+    "CLAUDE_CODE_OAUTH_REFRESH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
+    "CLAUDE_CODE_SESSIONS_OAUTH_TOKEN",
+)
+"""Variables that an agent does not have: what has a credential, and what leads to one."""
+
+OAUTH_BEGINNING = "sk-ant-oat"
+"""The beginning of the access tokens of logins, the CLI's own long tokens among them."""
+
+OAUTH_BETA = "oauth-2025-04-20"
+"""The word of `anthropic-beta` by which calls with such a token are known; the CLI adds it to its own."""
 
 AGENTS_URL = "http://model.invalid"
 """Base URL of agents: the CLI sends calls to a plain one over its socket, and no settings of a project move them (seen
@@ -55,6 +74,8 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
         CredentialError: There is none at that place.
     """
     kind, _, rest = wanted.partition(":")
+    if kind == "login":
+        return _login_in(Path(rest) / FILE if rest else login_file(environment))
     if kind == "file":
         return CredentialSource("file", path=rest)
     if kind == "command":
@@ -72,23 +93,53 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
     for name in KEYS:
         if value := environment.get(name, ""):
             return CredentialSource("value", value=value, bearer=name in BEARERS)
+    if not wanted and (path := login_file(environment)).is_file():
+        return _login_in(path)
     raise CredentialError(
         "There is no credential that the gateway could hold: neither of ANTHROPIC_API_KEY and ANTHROPIC_AUTH_TOKEN is in "
-        "the daemon's environment, and agents in a sandbox do not see the login of `claude`.",
-        way_out="Set agent.credential to `file:PATH`, `command:PROGRAM`, `keyring:SERVICE/USER` or `systemd:NAME`.",
+        f"the daemon's environment, and there is no login of `claude` in {login_file(environment)}.",
+        way_out="Log in by `claude`, or set agent.credential to `file:PATH`, `command:PROGRAM`, `keyring:SERVICE/USER`, "
+        "`systemd:NAME` or `login:FOLDER`.",
     )
 
 
-def shielded(environment: Mapping[str, str], path: str) -> dict[str, str]:
-    """Return an agent's environment without credentials, whose CLI calls the model over a socket.
+def _login_in(path: Path) -> CredentialSource:
+    return CredentialSource("login", path=str(path), refreshed_at=TOKEN_URL)
+
+
+def login_file(environment: Mapping[str, str]) -> Path:
+    """Return the file that has the login of `claude`, as the CLI finds it."""
+    said = (environment.get(name, "") for name in ("CLAUDE_SECURESTORAGE_CONFIG_DIR", "CLAUDE_CONFIG_DIR"))
+    return Path(next(filter(None, said), "") or Path(environment.get("HOME", "/"), ".claude")) / FILE
+
+
+def shielded(environment: Mapping[str, str], path: str, source: CredentialSource) -> dict[str, str]:
+    """Return an agent's environment without credentials, whose CLI calls the model over a socket. Blocks.
 
     Args:
         environment: The environment with them.
         path: The agent's socket, by its path for the agent.
+        source: Where the credential comes from in whose place the agent has a word: only with the token of a login does
+            the CLI take heed of usage limits, and only with the kind of subscription does it choose its usual model.
     """
-    kept = {name: value for name, value in environment.items() if name not in (*KEYS, CUSTOM_HEADERS)}
-    own = {"ANTHROPIC_API_KEY": PLACEHOLDER, "ANTHROPIC_BASE_URL": AGENTS_URL, "ANTHROPIC_UNIX_SOCKET": path}
+    kept = {name: value for name, value in environment.items() if name not in (*SECRETS, CUSTOM_HEADERS)}
+    own = {"ANTHROPIC_BASE_URL": AGENTS_URL, "ANTHROPIC_UNIX_SOCKET": path}
+    if source.kind == "login":
+        own |= {LONG_TOKEN: PLACEHOLDER, **_subscription(Path(source.path))}
+    elif source.value.startswith(OAUTH_BEGINNING):
+        own[LONG_TOKEN] = PLACEHOLDER
+    else:
+        own["ANTHROPIC_API_KEY"] = PLACEHOLDER
     return {**kept, **own}
+
+
+def _subscription(path: Path) -> dict[str, str]:
+    try:
+        known = LoginTokens.of(read_plain(path, LONGEST_LOGIN))
+    except (OSError, ValueError):  # whoever asks for its token is told
+        return {}
+    said = {"CLAUDE_CODE_SUBSCRIPTION_TYPE": known.subscription, "CLAUDE_CODE_RATE_LIMIT_TIER": known.tier}
+    return {name: value for name, value in said.items() if re.fullmatch("[A-Za-z0-9_.-]{1,64}", value)}
 
 
 def custom_headers(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -103,11 +154,15 @@ class Credential:
     Args:
         source: Where it comes from.
         clock: Tells how old a command's answer is.
+        failed: Told of a login that could not be refreshed.
     """
 
-    def __init__(self, source: CredentialSource, clock: Clock) -> None:
+    def __init__(
+        self, source: CredentialSource, clock: Clock, failed: Callable[[LoginError], object] = lambda _: None
+    ) -> None:
         self._source = source
         self._clock = clock
+        self._login = Login(Path(source.path), clock, source.refreshed_at, failed)
         self._value = source.value
         self._stamp: tuple[int, int, int] | None = None
         self._read_at = 0.0
@@ -119,16 +174,31 @@ class Credential:
             CredentialError: It cannot be had.
         """
         value = self._current()
-        if self._source.bearer or value.startswith("sk-ant-oat"):  # how the CLI's own long tokens begin
+        if self._source.bearer or self._source.kind == "login" or value.startswith(OAUTH_BEGINNING):
             return "authorization", f"Bearer {value}"
         return "x-api-key", value
 
-    def refused(self) -> None:
-        """Take note that it was refused: a command is asked again at the next call."""
+    def check(self) -> None:
+        """Look whether it can be had; a login is not refreshed.
+
+        Raises:
+            CredentialError: It cannot.
+            LoginError: It is a login, and cannot be used.
+        """
+        if self._source.kind == "login":
+            self._login.check()
+        else:
+            self._current()
+
+    def refused(self, header: tuple[str, str]) -> None:
+        """Take note that this header was refused: a command is asked again, and a login refreshed, at the next call."""
         self._read_at = 0.0
+        self._login.refused(header[1].removeprefix("Bearer "))
 
     def _current(self) -> str:
         match self._source.kind:
+            case "login":
+                return _checked(self._login.token().encode(errors="replace"), self._source.path)
             case "file":
                 self._read_file()
             case "none":
@@ -153,7 +223,7 @@ class Credential:
                 )
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp != self._stamp:
-                self._value = _checked(path.read_bytes()[:MOST_BYTES], str(path))
+                self._value = _checked(read_plain(path, MOST_BYTES), str(path))
                 self._stamp = stamp
         except OSError as error:
             raise CredentialError(

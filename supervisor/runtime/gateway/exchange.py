@@ -5,14 +5,8 @@ length is said in two ways is refused.
 """
 
 import json
-import os
 import re
-import ssl
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Awaitable, Callable, Sequence
 from traceback import extract_tb
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -23,36 +17,31 @@ import h11
 from anyio.abc import ByteStream
 
 from monitors.contract.errors import ChaperonError
-from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway import git_remotes
-from supervisor.runtime.gateway.credential import Credential
-from supervisor.runtime.gateway.git_remotes import GitLogins, GitRemoteError
+from supervisor.runtime.gateway.agent_site import AgentSite, refused_error
+from supervisor.runtime.gateway.credential import OAUTH_BEGINNING, OAUTH_BETA, CredentialError
+from supervisor.runtime.gateway.git_remotes import GitRemoteError
 from supervisor.runtime.gateway.hosts import HostError, Hosts
-from supervisor.runtime.gateway.messages import GatewaySettings, GrantedHost, ModelUse, Refused
+from supervisor.runtime.gateway.upstream import CONNECT_SECONDS, READ_BYTES, UpstreamConnection, connect, receive
 from supervisor.runtime.log import log
 
 MODEL_CALLS = frozenset({("POST", "/v1/messages"), ("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models")})
 """Calls of the model, exactly so: `/v1/messages/../files` is another path for a server that normalises it."""
 
-READ_BYTES = 65_536
 MOST_HEAD = 65_536
 """Bytes of a request's head, at most; the CLI's has some two thousand."""
 
 DRAIN_SECONDS = 1.0
 """How long the rest of a refused request is read: a socket that is closed with unread bytes takes the answer away."""
 
-CONNECT_SECONDS = 30.0
-"""How long a connection may take to be made."""
+REFUSED = 401
+"""Status of an answer to a credential that is refused."""
 
-TRUST_SECONDS = 600.0
-"""How long the certificates of the machine are kept as they were read. To read them takes 20 ms and more, in which no
-agent is answered; a gateway runs for months, and a person who changes them waits no longer than this."""
+MOST_KEPT = 4 * 2**20
+"""Bytes of a call that is sent again with another credential; one that is longer fails once. The model takes 32 MB, and
+calls of agents have some hundred thousand."""
 
-MOST_REFUSALS = 50
-"""Refusals that are kept for the daemon, of each agent; further ones are counted alone."""
-
-LONGEST_REASON = 1_000
-"""Characters of why a request was refused, as the daemon is told it."""
+CLOSE = ("connection", "close")
 
 LONGEST_HOST = 253
 """Characters of a name in DNS (RFC 1035)."""
@@ -75,55 +64,26 @@ LONGEST_USE = 64
 """Bytes that one such entry may have: so many are looked at again with the next piece."""
 
 
-@dataclass(slots=True)
-class AgentSite:
-    """One agent at the gateway."""
+class _Kept:
+    """The body of a call, for as long as it may have to be sent again."""
 
-    agent: str
-    settings: GatewaySettings
-    credential: Credential
-    hosts: Hosts
-    logins: GitLogins = field(default_factory=lambda: GitLogins(os.environ, Clock()))
-    most_tokens: int | None = None
-    spent: ModelUse = field(default_factory=ModelUse)
-    refused: list[Refused] = field(default_factory=list)
-    reached: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Hosts that the agent was connected to, with ports, by which allowance, and how often since that was told."""
-    granted: list[tuple[GrantedHost, float | None]] = field(default_factory=list)
-    """Hosts that a person opened for this agent alone, and until when."""
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_whole = True
+        self._size = 0
 
-    def grant(self, hosts: Iterable[GrantedHost]) -> None:
-        """Take in what is granted now; uses that no daemon was told of yet are taken off."""
-        told = Counter[str]()
-        for (_, allowance), times in self.reached.items():
-            told[allowance] += times
-        now = anyio.current_time()
-        self.granted = [
-            (
-                replace(each, uses=None if each.uses is None else each.uses - told[each.id]),
-                None if each.seconds is None else now + each.seconds,
-            )
-            for each in hosts
-        ]
+    def add(self, piece: bytes) -> None:
+        """Keep a piece, unless the whole is too long."""
+        self._size += len(piece)
+        if self._size > MOST_KEPT:
+            self.drop()
+        elif self.is_whole:
+            self.pieces.append(piece)
 
-    def take_grant(self, host: str, port: int) -> GrantedHost | None:
-        """Use up one use of a grant that fits; None if there is none."""
-        now = anyio.current_time()
-        for at, (each, until) in enumerate(self.granted):
-            if (each.uses is None or each.uses > 0) and (until is None or now < until):
-                with suppress(HostError):
-                    Hosts((each.host,)).check(host, port)
-                    left = None if each.uses is None else each.uses - 1
-                    self.granted[at] = (replace(each, uses=left), until)
-                    return each
-        return None
-
-    def refuse(self, what: str, why: str) -> None:
-        """Note a refusal for the daemon."""
-        self.spent.refused += 1
-        known = any(each.what == what for each in self.refused)
-        if not known and len(self.refused) < MOST_REFUSALS:
-            self.refused.append(Refused(self.agent, what, why[:LONGEST_REASON]))
+    def drop(self) -> None:
+        """Keep it no more."""
+        self.is_whole = False
+        self.pieces.clear()
 
 
 class _RefusalError(Exception):
@@ -190,7 +150,7 @@ class Exchange:
             return False
         except HostError as error:
             text = str(error).replace("chaperon allow AGENT", f"chaperon allow {self._site.agent}")
-            self._site.refuse(what, text)
+            self._site.refuse(what, text, error.host)
             await self._say(403, text)
             return False
         except GitRemoteError as error:
@@ -218,9 +178,23 @@ class Exchange:
         spent = site.spent.input_tokens + site.spent.output_tokens
         if site.most_tokens is not None and spent >= site.most_tokens:
             raise _RefusalError(403, f"This agent has used {spent:,} tokens, of {site.most_tokens:,} that it may.")
-        credential = await anyio.to_thread.run_sync(site.credential.header)
+        kept = _Kept()
+        header = await site.header()
+        if await self._call(head, target, header, kept) != REFUSED:
+            return
+        again = await site.another_header(header)
+        if not kept.is_whole:
+            raise CredentialError("The credential was refused, and another one counts from the next call on.")
+        if await self._call(head, target, again, kept) == REFUSED:
+            site.credential.refused(again)
+            site.failed(refused := refused_error())
+            raise refused
+
+    async def _call(self, head: h11.Request, target: str, credential: tuple[str, str], kept: "_Kept") -> int:
+        """Forward a call; return the answer's status. That the credential is refused is not handed on."""
+        site = self._site
         upstream = urlsplit(site.settings.upstream)
-        own = [(name.lower(), value) for name, value in site.settings.headers] + [credential]
+        own = [(name.lower(), value) for name, value in site.settings.headers] + [credential, *_betas(head, credential)]
         site.spent.calls += 1
         use: dict[bytes, int] = {}
         tail = b""
@@ -232,16 +206,22 @@ class Exchange:
                 use[name] = max(use.get(name, 0), int(number))
             tail = text[-LONGEST_USE:]
 
-        stream = await _connect(upstream)
+        path, host = upstream.path.rstrip("/") + target, upstream.netloc.rpartition("@")[2]
+        connection = await site.connections.begin(upstream, _request(head, path, host, own))
         try:
-            path = upstream.path.rstrip("/") + target
-            status = await self._relay(stream, head, path, upstream.netloc.rpartition("@")[2], own, watch)
+            status = await self._relay(connection, watch, kept, REFUSED)
+            if head.method == b"POST":
+                await site.connections.end(connection)
+            else:  # of a GET some servers leave the body unread, which would begin the next call on the connection
+                await connection.close()
+        except BaseException:
+            await connection.close()
+            raise
         finally:
-            await anyio.aclose_forcefully(stream)
             site.spent.output_tokens += use.pop(b"output_tokens", 0)
             site.spent.input_tokens += sum(use.values())
-        if status == 401:
-            site.credential.refused()
+            site.counted(site.spent)
+        return status
 
     # ── remotes of git ──
 
@@ -249,7 +229,7 @@ class Exchange:
         site = self._site
         asked = git_remotes.request_of(target, head.method.decode("latin-1"), site.settings.git_remotes)
         login = await anyio.to_thread.run_sync(site.logins.header, asked.remote)
-        stream = await _connect(urlsplit(asked.remote))
+        connection = UpstreamConnection(await connect(urlsplit(asked.remote)))
         site.reached[_told(*_host_and_port(asked.host, 443)), ""] += 1
         own = [("authorization", login), ("accept-encoding", "identity")]
         try:
@@ -258,10 +238,11 @@ class Exchange:
                 target=head.target,
                 headers=[(name, value) for name, value in head.headers if name in git_remotes.FORWARDED],
             )
-            status = await self._relay(stream, head, asked.path, asked.host, own, lambda _: None, refused=401)
+            await connection.write(_request(head, asked.path, asked.host, [*own, CLOSE]))
+            status = await self._relay(connection, refused=REFUSED)
         finally:
-            await anyio.aclose_forcefully(stream)
-        if status == 401:
+            await connection.close()
+        if status == REFUSED:
             site.logins.refused(asked.remote)
             raise GitRemoteError(f"{asked.remote} refused the login that the credential helper of git has for it.")
 
@@ -277,12 +258,13 @@ class Exchange:
 
     async def _forward_plain(self, head: h11.Request, url: SplitResult) -> None:
         host, port = _host_and_port(url.netloc, 80)
-        stream = await self._reach(host, port)
+        connection = UpstreamConnection(await self._reach(host, port))
         try:
             path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-            await self._relay(stream, head, path, url.netloc.rpartition("@")[2], [], lambda _: None)
+            await connection.write(_request(head, path, url.netloc.rpartition("@")[2], [CLOSE]))
+            await self._relay(connection)
         finally:
-            await anyio.aclose_forcefully(stream)
+            await connection.close()
 
     async def _tunnel(self, target: str) -> None:
         host, port = _host_and_port(target, None)
@@ -318,40 +300,38 @@ class Exchange:
 
     async def _relay(
         self,
-        stream: ByteStream,
-        head: h11.Request,
-        path: str,
-        host: str,
-        own: Iterable[tuple[str, str]],
-        watch: Callable[[bytes], None],
+        connection: UpstreamConnection,
+        watch: Callable[[bytes], None] = lambda _: None,
+        kept: "_Kept | None" = None,
         refused: int = 0,
     ) -> int:
-        """Send a request on and its answer back; return the answer's status. One of status `refused` is kept back."""
-        there = h11.Connection(h11.CLIENT)
-        named = {
-            each.strip().lower() for name, value in head.headers if name == b"connection" for each in value.split(b",")
-        }
-        replaced = PER_HOP | named | {name.encode() for name, _ in own}
-        kept = [(name, value) for name, value in head.headers if name not in replaced]
-        headers: list[tuple[Any, Any]] = [("host", host), *own, ("connection", "close"), *kept]
-        await _write(there, stream, h11.Request(method=head.method, target=path, headers=headers))
-        while isinstance(piece := await self._next(), h11.Data):
-            await _write(there, stream, h11.Data(bytes(piece.data)))
-        await _write(there, stream, h11.EndOfMessage())
-        answer = await _event(there, stream)
-        while isinstance(answer, h11.InformationalResponse):
-            answer = await _event(there, stream)
-        if not isinstance(answer, h11.Response):
-            raise OSError("the server ended the connection without an answer")
+        """Send a request's body on and its answer back; return its status. An answer of status `refused` is held back.
+
+        Args:
+            connection: The server, which has the head.
+            watch: Told of each piece of the answer.
+            kept: The body as it was sent before, which is sent again, and what follows of it.
+            refused: A status; 0 for none.
+        """
+        for each in kept.pieces if kept else ():
+            await connection.write(h11.Data(each))
+        while self._http.their_state is h11.SEND_BODY and isinstance(piece := await self._next(), h11.Data):
+            await connection.write(h11.Data(bytes(piece.data)))
+            if kept is not None:
+                kept.add(bytes(piece.data))
+        await connection.write(h11.EndOfMessage())
+        answer = await connection.answer()
         if answer.status_code == refused:
             return refused
+        if kept is not None:
+            kept.drop()
         returned = [(name, value) for name, value in answer.headers if name not in NOT_RETURNED]
         await self._send(h11.Response(status_code=answer.status_code, headers=returned, reason=answer.reason))
         try:
-            while isinstance(piece := await _event(there, stream), h11.Data):
+            while isinstance(piece := await connection.event(), h11.Data):
                 watch(bytes(piece.data))
                 await self._send(h11.Data(bytes(piece.data)))
-        except h11.RemoteProtocolError:  # cut off in the middle: so is the agent's
+        except (h11.RemoteProtocolError, OSError):  # cut off in the middle: so is the agent's
             await anyio.aclose_forcefully(self._stream)
             raise
         await self._send(h11.EndOfMessage())
@@ -361,7 +341,7 @@ class Exchange:
         while (event := self._http.next_event()) is h11.NEED_DATA:
             if self._http.they_are_waiting_for_100_continue:
                 await self._send(h11.InformationalResponse(status_code=100, headers=[]))
-            self._http.receive_data(await _receive(self._stream))
+            self._http.receive_data(await receive(self._stream))
         return event
 
     async def _send(self, event: h11.Event) -> None:
@@ -383,6 +363,15 @@ class Exchange:
             await self._say(status, text, kind)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, h11.LocalProtocolError):
             return
+
+
+def _betas(head: h11.Request, credential: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the header that a call with the token of a login needs beside it."""
+    if not credential[1].startswith(f"Bearer {OAUTH_BEGINNING}"):
+        return []
+    asked = [value.decode("latin-1") for name, value in head.headers if name == b"anthropic-beta"]
+    words = [word.strip() for each in asked for word in each.split(",")]
+    return [("anthropic-beta", ",".join(dict.fromkeys([*filter(None, words), OAUTH_BETA])))]
 
 
 def _unambiguous(head: h11.Request) -> None:
@@ -415,52 +404,22 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def trusting(now: float) -> ssl.SSLContext:
-    """Return what trusts the certificates of the machine as they were at most `TRUST_SECONDS` ago.
-
-    Args:
-        now: The time in seconds, by a clock that does not jump.
-    """
-    return _trusting(int(now // TRUST_SECONDS))
-
-
-@lru_cache(maxsize=1)
-def _trusting(_: int) -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-async def _connect(url: SplitResult) -> ByteStream:
-    secure = url.scheme == "https"
-    host, port = url.hostname or "", url.port or (443 if secure else 80)
-    with anyio.fail_after(CONNECT_SECONDS):
-        if secure:
-            return await anyio.connect_tcp(host, port, tls=True, ssl_context=trusting(anyio.current_time()))
-        return await anyio.connect_tcp(host, port)
-
-
-async def _write(there: h11.Connection, stream: ByteStream, event: h11.Event) -> None:
-    if data := there.send(event):
-        await stream.send(data)
-
-
-async def _event(there: h11.Connection, stream: ByteStream) -> Any:
-    while (event := there.next_event()) is h11.NEED_DATA:
-        there.receive_data(await _receive(stream))
-    return event
-
-
-async def _receive(stream: ByteStream) -> bytes:
-    try:
-        return await stream.receive(READ_BYTES)
-    except anyio.EndOfStream:
-        return b""
+def _request(head: h11.Request, path: str, host: str, own: Sequence[tuple[str, str]]) -> h11.Request:
+    """Return the head that a server gets in the place of an agent's."""
+    named = {
+        each.strip().lower() for name, value in head.headers if name == b"connection" for each in value.split(b",")
+    }
+    replaced = PER_HOP | named | {name.encode() for name, _ in own}
+    kept = [(name, value) for name, value in head.headers if name not in replaced]
+    headers: list[tuple[Any, Any]] = [("host", host), *own, *kept]
+    return h11.Request(method=head.method, target=path, headers=headers)
 
 
 async def _drain(stream: ByteStream) -> None:
     """Say that nothing follows, and read what comes until the other side ends."""
     try:
         await stream.send_eof()
-        while await _receive(stream):
+        while await receive(stream):
             pass
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         return

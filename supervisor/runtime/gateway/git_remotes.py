@@ -7,8 +7,9 @@ git's own requests go through, and only to paths below a remote that the configu
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from host.children import ChildCommand, run_child
@@ -34,6 +35,14 @@ _TARGET = re.compile(
     rf"(?P<ask>/info/refs\?service=(?:{_SERVICES})|/(?:{_SERVICES}))"
 )
 """Requests of git's own protocol over HTTP; a path has no dots that lead up, and nothing that a server would decode."""
+
+
+FAILED_SECONDS = 15.0
+"""How long helpers that have no login for a remote are not asked again: each asking starts programs, and git asks twice
+for one push. A person who stores a login waits no longer than this."""
+
+MOST_REMOTES = 1_000
+"""Remotes whose answers are kept; below one that is named an agent asks for as many paths as it likes."""
 
 
 class GitRemoteError(Exception):
@@ -100,6 +109,7 @@ class GitLogins:
     def __init__(self, environ: Mapping[str, str], clock: Clock) -> None:
         self._environ, self._clock = environ, clock
         self._known: dict[str, tuple[str, float]] = {}
+        self._failed: dict[str, tuple[CredentialError, float]] = {}
 
     def header(self, remote: str) -> str:
         """Return the authorization for a remote.
@@ -107,10 +117,19 @@ class GitLogins:
         Raises:
             CredentialError: No helper has a login for it.
         """
+        now = self._clock.mono()
         value, at = self._known.get(remote, ("", 0.0))
-        if not value or self._clock.mono() - at > KEPT_SECONDS:
+        if value and now - at <= KEPT_SECONDS:
+            return value
+        error, failed = self._failed.get(remote, (None, 0.0))
+        if error is not None and now - failed <= FAILED_SECONDS:
+            raise CredentialError(error.what, way_out=error.way_out)
+        try:
             value = self._ask(remote)
-            self._known[remote] = value, self._clock.mono()
+        except CredentialError as why:
+            _add(self._failed, remote, (why, now))
+            raise
+        _add(self._known, remote, (value, now))
         return value
 
     def refused(self, remote: str) -> None:
@@ -143,3 +162,12 @@ class GitLogins:
                 way_out="A person stores one, outside of the sandbox: git credential approve, or a push by hand.",
             )
         return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+T = TypeVar("T")
+
+
+def _add(known: MutableMapping[str, T], remote: str, value: T) -> None:
+    if len(known) >= MOST_REMOTES:
+        known.clear()
+    known[remote] = value

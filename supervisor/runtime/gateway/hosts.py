@@ -29,6 +29,11 @@ class AllowedHost:
 class HostError(Exception):
     """A host cannot be reached by agents; the message says why, and what would help."""
 
+    def __init__(self, text: str, host: str = "") -> None:
+        """Keep the host with its port, if a person can open it."""
+        super().__init__(text)
+        self.host = host
+
 
 class Hosts:
     """The hosts of a configuration.
@@ -51,7 +56,8 @@ class Hosts:
             raise HostError(
                 f"{host}:{port} is not among the hosts that agents may reach. Go on without it, or say what you need it "
                 f"for. A person can open it for this agent (chaperon allow AGENT {named}:{port} --tool host --for 1h), or "
-                "for all in sandbox.hosts of the configuration."
+                "for all in sandbox.hosts of the configuration.",
+                f"{named}:{port}",
             )
 
     async def addresses(self, host: str, port: int) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from supervisor.runtime.gateway.token_endpoint import TOKEN_URL
+
 LONGEST_LINE = 1_048_576
 """Bytes of a line that are taken; the longest has the headers and hosts of a configuration."""
 
@@ -19,8 +21,8 @@ PLACEHOLDER = "sk-ant-held-by-chaperon"
 class CredentialSource:
     """The source of the credential."""
 
-    kind: Literal["value", "file", "command", "none"]
-    """`none`: it was taken away from agents that run."""
+    kind: Literal["value", "file", "command", "login", "none"]
+    """`login`: that of `claude`, in a file. `none`: it was taken away from agents that run."""
     value: str = field(repr=False, default="")
     """The credential itself."""
     path: str = ""
@@ -29,6 +31,8 @@ class CredentialSource:
     """A program that prints it."""
     bearer: bool = False
     """Whether it is sent as `Authorization: Bearer`, and not as an API key."""
+    refreshed_at: str = TOKEN_URL
+    """The address that refreshes a login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class GatewaySettings:
     """Hosts that agents may reach beside the model, as `NAME` or `NAME:PORT`, with `*.` before it for all below."""
     git_remotes: tuple[str, ...] = ()
     """Remotes of git to which agents are logged in by the gateway, as addresses of https."""
+    account: str = ""
+    """The name of the account that the credential is of."""
+    others: bool = False
+    """Whether the daemon has other credentials to choose from."""
     ends_with_daemon: bool = False
     """Whether the gateway ends with its daemon, because no other daemon will come."""
 
@@ -66,6 +74,21 @@ class Refused:
     agent: str
     what: str
     why: str
+    host: str = ""
+    """The host with its port that a person can open; empty for other requests."""
+
+    def as_told(self) -> dict[str, Any]:
+        """Return what a daemon of before is told too; the host is told apart."""
+        return {"agent": self.agent, "what": self.what, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLogin:
+    """A credential that did not serve: it cannot be had, was refused, or could not be refreshed."""
+
+    account: str
+    why: str
+    way_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +149,17 @@ def settings_of(facts: Mapping[str, Any]) -> GatewaySettings:
     return GatewaySettings(
         facts["upstream"],
         CredentialSource(
-            source["kind"], source["value"], source["path"], tuple(source["command"]), bearer=source["bearer"]
+            source["kind"],
+            source["value"],
+            source["path"],
+            tuple(source["command"]),
+            bearer=source["bearer"],
+            refreshed_at=source.get("refreshed_at", TOKEN_URL),  # a daemon of before says none
         ),
         tuple((name, value) for name, value in facts["headers"]),
         tuple(facts["hosts"]),
         git_remotes=tuple(facts.get("git_remotes", ())),  # a daemon of before says none
+        account=facts.get("account", ""),
+        others=facts.get("others", False),
         ends_with_daemon=facts["ends_with_daemon"],
     )

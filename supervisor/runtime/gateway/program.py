@@ -7,10 +7,13 @@ which daemons are known on its standard input.
 import hmac
 import json
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,18 @@ import anyio
 import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from monitors.contract.errors import ChaperonError
 from supervisor.runtime.clock import Clock
+from supervisor.runtime.gateway.agent_site import LONGEST_REASON, AgentSite
+from supervisor.runtime.gateway.counts import SUFFIX, Counts
 from supervisor.runtime.gateway.credential import Credential
-from supervisor.runtime.gateway.exchange import AgentSite, Exchange
+from supervisor.runtime.gateway.exchange import Exchange
 from supervisor.runtime.gateway.hosts import Hosts
 from supervisor.runtime.gateway.messages import (
     LONGEST_LINE,
     SOCKET,
+    CredentialSource,
+    FailedLogin,
     GatewaySettings,
     GrantedHost,
     Opened,
@@ -32,6 +40,7 @@ from supervisor.runtime.gateway.messages import (
     line,
     settings_of,
 )
+from supervisor.runtime.gateway.upstream import Connections
 from supervisor.runtime.shim.credentials import peer_of
 from supervisor.runtime.shim.spawn import refuse_tracers
 
@@ -48,8 +57,19 @@ ALONE_SECONDS = 3_600.0
 """How long agents are served without a daemon: their calls wait at its gate, so they do not get far. The next daemon
 starts the gateway again."""
 
-MOST_TOLD = 400
-"""Refusals, and hosts that were reached, in one answer: a refusal has up to 1,200 bytes, and a line is bounded."""
+MOST_TOLD = 250
+"""Refusals, and hosts that were reached, in one answer: a refusal has up to 2,300 bytes with the host that a person can
+open, and a line is bounded."""
+
+TAKES = ("login",)
+"""Kinds of credentials that not every gateway knows: one that is of an earlier version than its daemon serves agents
+until they end."""
+
+MOST_FAILED = 50
+"""Failed logins that are kept for the daemon, and known ones that are not told again."""
+
+FAILED_SECONDS = 300.0
+"""How long the same failed login is not told again: each call of each agent meets it."""
 
 MOST_CONNECTIONS = 256
 """Connections of one agent at a time."""
@@ -61,15 +81,25 @@ class Gateway:
     Args:
         folder: The folder of its own socket.
         token: What daemons must say first.
+        stays: Whether it serves on while there is no agent and no daemon, as a service of its own does.
     """
 
-    def __init__(self, folder: Path, token: str) -> None:
+    def __init__(self, folder: Path, token: str, *, stays: bool = False) -> None:
+        self._stays = stays
         self._folder = folder
         self._token = token
         self._settings: GatewaySettings | None = None
         self._credential: Credential | None = None
+        self._credentials: dict[CredentialSource, Credential] = {}
+        """Credentials that were in use: one that comes back has its login, which may not be on the disk yet."""
+        self._connections = Connections()
+        self._clock = Clock()
+        self._failed: list[FailedLogin] = []
+        """Failed logins that no daemon was told of."""
+        self._failed_at: dict[tuple[str, str], float] = {}
         self._hosts = Hosts(())
         self._sites: dict[str, AgentSite] = {}
+        self._counts: dict[str, Counts] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._controls = 0
         self._alone_since = anyio.current_time()
@@ -90,11 +120,13 @@ class Gateway:
             with anyio.move_on_after(LOOK_SECONDS):
                 await self._left.wait()
             self._left = anyio.Event()
+            await self._connections.prune()
             if self._is_done():
+                await self._connections.close()
                 return
 
     def _is_done(self) -> bool:
-        if self._controls:
+        if self._controls or self._stays:
             return False
         alone = anyio.current_time() - self._alone_since
         if self._settings is None:
@@ -117,7 +149,7 @@ class Gateway:
                 return
             self._controls += 1
             try:
-                await stream.send(line("hello", {"pid": os.getpid()}))
+                await stream.send(line("hello", {"pid": os.getpid(), "takes": TAKES}))
                 while True:
                     asked = json.loads(await lines.receive_until(b"\n", LONGEST_LINE))
                     await stream.send(await self._do(asked))
@@ -132,10 +164,10 @@ class Gateway:
         match asked["do"]:
             case "settings":
                 self._settings = settings_of({**asked})
-                self._credential = Credential(self._settings.credential, Clock())
+                self._credential = self._credential_of(self._settings)
                 self._hosts = Hosts(self._settings.hosts)
                 for site in self._sites.values():
-                    site.settings, site.credential, site.hosts = self._settings, self._credential, self._hosts
+                    site.renew(self._settings, self._credential, self._hosts)
                 return line("done")
             case "open":
                 return await self._open(Opened(asked["agent"], asked["folder"], asked["most_tokens"]))
@@ -150,6 +182,29 @@ class Gateway:
             case other:
                 return line("failed", {"why": f"{other!r} is not known here"})
 
+    def _credential_of(self, settings: GatewaySettings) -> Credential:
+        if known := self._credentials.get(settings.credential):
+            return known
+        made = Credential(settings.credential, self._clock, partial(self._fail, settings.account))
+        self._credentials[settings.credential] = made
+        return made
+
+    def _fail_now(self, error: ChaperonError) -> None:
+        """Note a failed login with the credential in force."""
+        if self._settings is not None:
+            self._fail(self._settings.account, error)
+
+    def _fail(self, account: str, error: ChaperonError) -> None:
+        """Note a failed login for the daemon, once in a while. Called by any thread."""
+        now = self._clock.mono()
+        known = account, error.what
+        if now < self._failed_at.get(known, 0.0) or len(self._failed) >= MOST_FAILED:
+            return
+        if len(self._failed_at) >= MOST_FAILED:
+            self._failed_at.clear()
+        self._failed_at[known] = now + FAILED_SECONDS
+        self._failed.append(FailedLogin(account, error.what[:LONGEST_REASON], error.way_out[:LONGEST_REASON]))
+
     async def _open(self, opened: Opened) -> bytes:
         if self._settings is None or self._credential is None:
             return line("failed", {"why": "there are no settings yet"})
@@ -160,7 +215,24 @@ class Gateway:
             listener = await listen(Path(opened.folder), SOCKET)
         except OSError as error:
             return line("failed", {"why": str(error)})
-        site = AgentSite(opened.agent, self._settings, self._credential, self._hosts, most_tokens=opened.most_tokens)
+        name = Path(opened.folder).name
+        try:
+            counts = Counts(self._folder / f"{name}{SUFFIX}")
+        except OSError as error:
+            await listener.aclose()
+            return line("failed", {"why": str(error)})
+        site = AgentSite(
+            opened.agent,
+            self._settings,
+            self._credential,
+            self._hosts,
+            self._connections,
+            failed=self._fail_now,
+            most_tokens=opened.most_tokens,
+            spent=counts.known(),
+            counted=counts.keep,
+        )
+        self._counts[opened.agent] = counts
         self._sites[opened.agent] = site
         self._scopes[opened.agent] = anyio.CancelScope()
         self._tasks.start_soon(self._serve_agent, listener, site, self._scopes[opened.agent])
@@ -168,21 +240,28 @@ class Gateway:
 
     def _close(self, agent: str) -> None:
         self._sites.pop(agent, None)
+        if counts := self._counts.pop(agent, None):
+            counts.remove()
         if scope := self._scopes.pop(agent, None):
             scope.cancel()
 
     def _look(self) -> bytes:
         """Return the use of the model by all agents, with refusals and hosts that no daemon has been told of."""
         spent = {agent: asdict(site.spent) for agent, site in self._sites.items()}
-        refused, reached = list[dict[str, Any]](), list[dict[str, Any]]()
+        refused, reached, hosts = list[dict[str, Any]](), list[dict[str, Any]](), list[tuple[str, str, str]]()
         for agent, site in self._sites.items():
             while site.refused and len(refused) < MOST_TOLD:
-                refused.append(asdict(site.refused.pop(0)))
+                one = site.refused.pop(0)
+                refused.append(one.as_told())
+                hosts += [(agent, one.what, one.host)] if one.host else []
             while site.reached and len(reached) < MOST_TOLD:
                 (host, allowance), times = site.reached.popitem()
                 reached.append(Reached(agent, host, times, allowance).as_told())
         more = any(site.refused or site.reached for site in self._sites.values())
-        return line("seen", {"spent": spent, "refused": refused, "reached": reached, "more": more})
+        failed = [asdict(each) for each in self._failed]
+        self._failed.clear()
+        told = {"spent": spent, "refused": refused, "hosts": hosts, "reached": reached, "failed": failed, "more": more}
+        return line("seen", told)
 
     # ── agents ──
 
@@ -211,6 +290,48 @@ async def listen(folder: Path, name: str) -> anyio.abc.SocketListener:
         return await anyio.create_unix_listener(path, mode=0o600)
     finally:
         os.close(directory)
+
+
+def token_of(folder: Path) -> str:
+    """Return the word by which daemons are known to the gateway of a folder; both are made if they are not there.
+
+    Blocks.
+
+    Raises:
+        OSError: They cannot be made or read.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / "token"
+    if not path.exists():
+        made = folder / f"token.{secrets.token_hex(4)}"
+        made.touch(mode=0o600)
+        made.write_text(secrets.token_hex(32))
+        with suppress(FileExistsError):  # another process was first, and its word counts
+            path.hardlink_to(made)
+        made.unlink()
+    return path.read_text().strip()
+
+
+def stay(folder: Path) -> None:
+    """Serve in the foreground until SIGTERM, as a service of its own.
+
+    Raises:
+        OSError: The folder cannot be had.
+    """
+    refuse_tracers()
+    token = token_of(folder)
+    os.chdir(folder)
+
+    async def serve() -> None:
+        """Serve; at the end wait for a refresh of a login, whose answer may be the only one."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Gateway(folder, token, stays=True).run)
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    tasks.cancel_scope.cancel()
+                    return
+
+    anyio.run(serve)
 
 
 def main(folder: Path) -> None:

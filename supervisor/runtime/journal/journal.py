@@ -166,6 +166,17 @@ class Journal:
         """
         await self._wakeups.until(lambda: self._writer.written_n >= n)
 
+    def when_written(self, n: int, do: Callable[[], object]) -> None:
+        """Call `do` in the loop once a record is with the kernel, or never will be; not before this returns.
+
+        The answers of the gate are sent so: after a wait they would be sent a whole round of the loop later.
+
+        Args:
+            n: The record's number.
+            do: Must not raise; `last_written` and `state` say what came of the record.
+        """
+        self._wakeups.call(lambda: self._writer.written_n >= n, do)
+
     async def synced(self, n: int) -> None:
         """Have a record synced now, and wait for it: it outlives the machine going down.
 

@@ -17,6 +17,7 @@ import pygit2
 from anyio.abc import TaskGroup
 
 from checkpoints.workspace import repository
+from host.apart import ApartError, run_apart
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from monitors.contract.tasks import Limits
 from monitors.contract.wording import counted
@@ -37,7 +38,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.journal.journal import Journal, JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.merging import target as targets
-from supervisor.runtime.merging.git_merge import MergeMade, Sides, make_merge, open_repository
+from supervisor.runtime.merging.git_merge import MergeError, MergeMade, Sides, make_merge, open_repository
 from supervisor.runtime.merging.scratch import make_scratch, remove_scratch
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.processes.contained import end_noted
@@ -152,16 +153,16 @@ class MergeQueue:
             MergeError: Git cannot make the merge.
         """
         merge = self._wanted(name, into)
-        made = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
+        made = await self._apart(make_merge, _sides(merge, self.rules.merge.method), write=False)
         known = self._board.summary(merge.id)
-        held = await self._do(targets.checkouts, Path(merge.project), merge.target)
+        held = await self._apart(targets.checkouts, Path(merge.project), merge.target)
         return MergePlan(
             _with(merge, made),
             made.log,
             made.paths,
             tuple(str(one.path) for one in held),
             tuple(f"{one.path} {one.problem}" for one in held if one.problem),
-            await self._do(uncommitted, Path(known.workspace), known.branch),
+            await self._apart(uncommitted, Path(known.workspace), known.branch),
             tuple(_warnings(merge, made)),
         )
 
@@ -180,7 +181,7 @@ class MergeQueue:
                 way_out="Ask again once that is over: chaperon checkpoints --project .",
             )
         if known is None or not known.phase.under_way:
-            await self._do(make_merge, _sides(wanted, self.rules.merge.method), write=False)  # refused, not parked
+            await self._apart(make_merge, _sides(wanted, self.rules.merge.method), write=False)  # refused, not parked
             why = f"{by} asked for it"
             await self._step(replace(wanted, phase=MergePhase.QUEUED, why=why, by=by, check=None, merged=""))
         self.go_on()
@@ -221,7 +222,7 @@ class MergeQueue:
             return
         merge = merge_of(known, known.target)
         try:
-            made: MergeMade | None = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
+            made: MergeMade | None = await self._apart(make_merge, _sides(merge, self.rules.merge.method), write=False)
         except ChaperonError as error:
             log.warning("the merge of %s is not proposed: %s", agent, error)
             made = None
@@ -276,7 +277,7 @@ class MergeQueue:
                     await self._step(
                         replace(other, phase=MergePhase.WITHDRAWN, why=f"{merge.id} goes on with its work")
                     )
-            made = await self._do(make_merge, _sides(merge, self.rules.merge.method), write=False)
+            made = await self._apart(make_merge, _sides(merge, self.rules.merge.method), write=False)
             if not made.commits:
                 return None
             merge = replace(_with(merge, made), why="its work is finished")
@@ -423,6 +424,10 @@ class MergeQueue:
         return await self._park(merge.id, f"{merge.target} moved {MOST_RACES} times while it was made")
 
     async def _try(self, merge: Merge) -> None:
+        if not merge.by and (mode := self._mode_of(merge)) != "auto":
+            why = f"merge.mode is {mode} now; before: {merge.why}"
+            await self._step(replace(merge, phase=MergePhase.PROPOSED, why=why))
+            return
         if not merge.merged or not await self._still(merge):
             made = await self._make(merge)
             if made is None:
@@ -449,7 +454,7 @@ class MergeQueue:
         if veto := await self.before_merge(merge):
             await self._park(merge.id, veto)
             return None
-        made = await self._do(make_merge, _sides(merge, self.rules.merge.method))
+        made = await self._apart(make_merge, _sides(merge, self.rules.merge.method))
         merge = _with(merge, made)
         if made.merged == made.before:
             await self._merged(merge, f"{merge.target} has all of it already")
@@ -465,27 +470,28 @@ class MergeQueue:
         return merge
 
     async def _check(self, merge: Merge) -> Merge:
-        """Run the check on the merged files, if there is one."""
-        command = self._command_of(merge)
+        """Run the check on the merged files, if there is one: all of it by the rules that were in force as it began."""
+        rules = self.rules
+        command = rules.command_of(merge.project) if merge.verify is None else merge.verify
         if not command:
             return merge
         merge = await self._step(
             replace(merge, phase=MergePhase.VERIFYING, why=f"`{command}` runs on the merged files")
         )
-        folder = self.rules.folder / merge.id
+        folder = rules.folder / merge.id
         try:
             await self._do(make_scratch, folder, Path(merge.project), merge.merged)
             facts = {"AGENT": merge.id, "WORKSPACE": str(folder), "REPOSITORY": merge.project, "TASK_ID": merge.task}
-            if self.rules.set_up is not None:
-                environment = {**self.rules.environment, **facts}
-                seconds = self.rules.set_up_seconds
-                trusted = self.rules.trusted
-                await run_program("set-up program", self.rules.set_up, str(folder), environment, seconds, trusted)
+            if rules.set_up is not None:
+                environment = {**rules.environment, **facts}
+                seconds = rules.set_up_seconds
+                trusted = rules.trusted
+                await run_program("set-up program", rules.set_up, str(folder), environment, seconds, trusted)
             check = Check(
                 name=merge.id,
                 command=command,
                 folder=str(folder),
-                seconds=self.rules.verify.seconds,
+                seconds=rules.verify.seconds,
                 project=merge.project,
                 limits=self._limits(merge),
                 facts=facts,
@@ -506,6 +512,11 @@ class MergeQueue:
 
     def _command_of(self, merge: Merge) -> str:
         return self.rules.command_of(merge.project) if merge.verify is None else merge.verify
+
+    def _mode_of(self, merge: Merge) -> str:
+        """Return how a merge comes about that no person asked for: as its stored task has it, or as is configured."""
+        task = self._board.tasks.find(merge.task)
+        return (task.spec.merge if task is not None else None) or self.rules.merge.mode
 
     def _limits(self, merge: Merge) -> Limits:
         try:
@@ -594,6 +605,19 @@ class MergeQueue:
         for one in sorted(folder.iterdir()) if folder.is_dir() else ():
             _remove(one)
 
+    async def _apart(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Do what an agent can make long without end in a process of its own.
+
+        Raises:
+            MergeError: It was given up.
+        """
+        try:
+            return await self._do(run_apart, work, *arguments, **named)
+        except ApartError as error:
+            raise MergeError(
+                f"{error}. No branch moved.", way_out="Look at the branch with git, and merge it by hand."
+            ) from error
+
     async def _do(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         return await anyio.to_thread.run_sync(partial(work, *arguments, **named))
 
@@ -665,7 +689,7 @@ def uncommitted(workspace: Path, branch: str) -> int:
         return 0
     try:
         status = opened.status()
-    except pygit2.GitError:
+    except (pygit2.GitError, OSError):
         return 0
     return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in status.values())
 

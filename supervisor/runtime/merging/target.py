@@ -15,6 +15,8 @@ import pygit2
 from pygit2.enums import CheckoutStrategy, FileStatus
 
 from checkpoints.workspace import repository
+from host.apart import run_apart
+from host.plain_files import NotPlainError, TooLargeError, read_plain
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from supervisor.runtime.merging.git_merge import open_repository
@@ -24,6 +26,9 @@ HELD = "refs/chaperon/merging/"
 
 KEPT = "refs/chaperon/merged/"
 """Refs that keep agents' own commits after these were written anew on the target."""
+
+MOST_PATH_BYTES = 4096
+"""Most of a path: PATH_MAX of the kernel."""
 
 ROOM_BYTES = 1024 * 1024
 """Room that a disk must have beside the new files of a checkout, in bytes: its index is written anew, and what else
@@ -73,8 +78,8 @@ def worktrees(project: Path) -> Iterator[Path]:
         yield common.parent
     for administration in sorted((common / "worktrees").glob("*")):
         try:
-            path = Path((administration / "gitdir").read_text().strip()).parent
-        except (OSError, ValueError):
+            path = Path(os.fsdecode(read_plain(administration / "gitdir", MOST_PATH_BYTES).strip())).parent
+        except OSError:
             continue
         if path.is_dir():
             yield path
@@ -100,7 +105,7 @@ def move(project: Path, target: str, old: str, new: str, note: str, *, set_files
     reference = repo.references.get(f"refs/heads/{target}")
     if reference is None or str(reference.target) != old:
         raise TargetMovedError(f"{target} of {project} does not stand on {old[:12]} any more.")
-    held = checkouts(project, target, new)
+    held = run_apart(checkouts, project, target, new)
     problems = [f"{one.path} {one.problem}" for one in held if one.problem]
     if held and (problems or not set_files):
         why = "; ".join(problems) if problems else f"{held[0].path} has it checked out"
@@ -111,7 +116,7 @@ def move(project: Path, target: str, old: str, new: str, note: str, *, set_files
         _set_files(one.path, old, new, anyway=one.begun)
     try:
         reference.set_target(pygit2.Oid(hex=new), note)
-    except pygit2.GitError as error:
+    except (pygit2.GitError, OSError) as error:
         for one in held:
             _set_files(one.path, new, old, anyway=True)
         now = repo.references.get(f"refs/heads/{target}")
@@ -140,12 +145,12 @@ def release(project: Path, name: str) -> None:
 
 
 def held(project: Path) -> tuple[str, ...]:
-    """Return the names of what `hold` holds in a project, none if it is gone. Blocks."""
+    """Return the names of what `hold` holds in a project, none if it is gone or cannot be read. Blocks."""
     try:
         references = open_repository(project).references
-    except ChaperonError:
+        return tuple(name.removeprefix(HELD) for name in references if name.startswith(HELD))
+    except (ChaperonError, pygit2.GitError, OSError, ValueError):
         return ()
-    return tuple(name.removeprefix(HELD) for name in references if name.startswith(HELD))
 
 
 def holds(project: Path, target: str, commit: str) -> bool:
@@ -306,7 +311,10 @@ def _may_be_set(file: Path, content: bytes) -> bool:
     """Whether a new file is not there yet, or all that it holds is the beginning of what it will: no loss there."""
     if not os.path.lexists(file):
         return True
-    return not file.is_symlink() and file.is_file() and content.startswith(file.read_bytes())
+    try:
+        return content.startswith(read_plain(file, len(content), links=False))
+    except (NotPlainError, TooLargeError):
+        return False
 
 
 def _put_back(

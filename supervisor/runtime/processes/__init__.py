@@ -14,5 +14,7 @@ launcher         starting an agent
 leftovers        the end of processes that a shim does not end
 settings_files   the files of a repository that bring settings into the CLI, read from the disk
 shim_client      the daemon's side of the shims
+shim_events      the events that a shim tells of its agent, and the record of the end
+shim_remains     the files that a shim left behind
 user_program     a program of the user, which prepares a workspace or handles an event
 """

@@ -9,7 +9,7 @@ import anyio.to_thread
 from monitors.contract.wording import counted
 from supervisor.core.decisions.adoption import Found
 from supervisor.core.session import Session
-from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes import shim_client, shim_remains
 from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.identity import read_identity
 
@@ -89,7 +89,7 @@ async def find(session: Session, directory: Path) -> AdoptionFinding:
             return AdoptionFinding("lost", replaced=str(error))
         except (shim_client.ShimGoneError, OSError):
             pass  # what it left says what became of it
-        if await anyio.to_thread.run_sync(shim_client.read_exit_record, directory) is not None:
+        if await anyio.to_thread.run_sync(shim_remains.read_exit_record, directory) is not None:
             return AdoptionFinding("exited")
         if await anyio.to_thread.run_sync(read_identity, directory) is not None or session.launched:
             return AdoptionFinding("lost")

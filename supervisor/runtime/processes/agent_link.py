@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from supervisor.protocol.identity import Identity
-from supervisor.runtime.processes.shim_client import ShimEvent
+from supervisor.runtime.processes.shim_events import ShimEvent
 
 
 class AgentLink(Protocol):

@@ -5,13 +5,13 @@ end as a person's stop and starts nothing again.
 """
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from host.durable import replace_file
+from host.plain_files import read_plain
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.earlier_life import launches
 from supervisor.runtime.processes.identity import cli_is_running, is_running, read_identity
@@ -67,11 +67,7 @@ def noted_stop(launch: Path) -> HandStop | None:
     Programs of the agent may be able to write there.
     """
     try:
-        fd = os.open(launch / NOTE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            facts = json.loads(os.read(fd, MOST_BYTES))
-        finally:
-            os.close(fd)
+        facts = json.loads(read_plain(launch / NOTE, MOST_BYTES, links=False))
         by, reason = facts["by"], facts["reason"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

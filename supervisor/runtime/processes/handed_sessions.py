@@ -4,13 +4,14 @@ The CLI looks for a session in the configuration folder that it is started with.
 by an agent, or by whatever ran for it: links are not followed, and what is no plain file is not read.
 """
 
+import errno
 import os
-import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 
 from checkpoints.workspace.safe_open import names_in, open_folder
+from host.plain_files import open_plain
 
 MOST_BYTES = 256 * 2**20
 """The longest record of a session that is handed on: 64 times the text of a context of a million tokens of 4 bytes."""
@@ -35,7 +36,7 @@ def hand_over(session: str, source: Path, target: Path) -> bool:
         Whether the source had it.
 
     Raises:
-        OSError: It is there and could not be copied whole; the target has none of it then.
+        OSError: It is there and could not be copied whole, or is too long; the target has none of it then.
     """
     name = f"{session}.jsonl".encode()
     try:
@@ -58,29 +59,27 @@ def hand_over(session: str, source: Path, target: Path) -> bool:
 
 def _handed_over(name: bytes, folder: bytes, projects: int, target: Path) -> bool:
     """Whether one of the folders had the record, which the target has then."""
-    below = open_folder(folder, projects)
-    if below is None:
-        return False
-    try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with ExitStack() as opened:
+        below = open_folder(folder, projects)
+        if below is None:
+            return False
+        opened.callback(os.close, below)
         try:
-            fd = os.open(name, flags, dir_fd=below)
+            fd = opened.enter_context(open_plain(name, links=False, below=below))
         except OSError:
             return False
-        try:
-            state = os.fstat(fd)
-            if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1 or state.st_size > MOST_BYTES:
-                return False
-            place = target
-            for part in ("", "projects", os.fsdecode(folder)):
-                place /= part
-                place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _copy(fd, state.st_size, place / os.fsdecode(name))
-            return True
-        finally:
-            os.close(fd)
-    finally:
-        os.close(below)
+        state = os.fstat(fd)
+        if state.st_nlink > 1:
+            return False
+        if state.st_size > MOST_BYTES:
+            length, most = (f"{size / 2**20:,.0f}" for size in (state.st_size, MOST_BYTES))
+            raise OSError(errno.EFBIG, f"its record has {length} MiB, and {most} are the most")
+        place = target
+        for part in ("", "projects", os.fsdecode(folder)):
+            place /= part
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _copy(fd, state.st_size, place / os.fsdecode(name))
+        return True
 
 
 def _copy(fd: int, size: int, to: Path) -> None:

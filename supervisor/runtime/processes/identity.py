@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from host.plain_files import read_plain
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.shim import process_tree
 
@@ -30,8 +31,7 @@ def read_identity(directory: Path) -> Identity | None:
     None if it is missing or cannot be read.
     """
     try:
-        with (directory / "agent.json").open("rb") as file:
-            facts = json.loads(file.read(MOST_BYTES))
+        facts = json.loads(read_plain(directory / "agent.json", MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     return checked(facts)

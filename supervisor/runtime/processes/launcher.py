@@ -15,7 +15,8 @@ from supervisor.protocol.commands import Launch
 from supervisor.protocol.events import EventStamp, SettingsFound
 from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.credential import shielded
+from supervisor.runtime.gateway.credential import shielded, source_of
+from supervisor.runtime.gateway.messages import CredentialSource
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import earlier_life, settings_files, shim_client
 from supervisor.runtime.processes.bounds.cgroups import (
@@ -273,7 +274,13 @@ class ProcessLauncher:
     def _environment(self, agent: str) -> dict[str, str]:
         own = str(self._own_config_dir(agent)) if self._has_own_config_dir else None
         made = agent_environment(self._environ, self._settings.environment, own)
-        return made if self._gateway is None else shielded(made, str(self._gateway.socket_of(agent)))
+        if self._gateway is None:
+            return made
+        try:
+            source = source_of(self._settings.credential, made, self._environ.get("CREDENTIALS_DIRECTORY", ""))
+        except ChaperonError:  # whoever opens the agent's socket is told
+            source = CredentialSource("none")
+        return shielded(made, str(self._gateway.socket_of(agent)), source)
 
     def _find_session(self, agent: str, command: Launch, had: Sequence[str]) -> None:
         """Have the CLI find the session in which it goes on, if agents have configuration folders of their own."""

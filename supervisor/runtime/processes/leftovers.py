@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from supervisor.protocol.identity import Identity
-from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes import shim_client, shim_events
 from supervisor.runtime.processes.identity import (
     NONCE_VARIABLE,
     cli_is_running,
@@ -146,7 +146,7 @@ async def end_launch(directory: Path, known: Identity | None = None) -> bool:
         )
         shim.end_tree()
         async for heard in shim.events():
-            if isinstance(heard, shim_client.Exited) and heard.record.left == 0:
+            if isinstance(heard, shim_events.Exited) and heard.record.left == 0:
                 break
         shim.close()
     if identity is None:

@@ -4,14 +4,15 @@ They are written by strangers: they are read whole or not at all, a special file
 over folders is bounded.
 """
 
+import errno
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from host.plain_files import read_plain
 from monitors.review.scene.agent_definitions import WORDS
 from supervisor.config.brought import Found, Role, SettingsFile, found, read_object
 
@@ -135,27 +136,13 @@ def _one(role: Role, path: Path, shown: str) -> Iterator[SettingsFile]:
 def _read(role: Role, path: Path, shown: str, most: int = MAX_BYTES) -> SettingsFile | None:
     """Read a file; None if there is none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for a name with a NUL
+        return SettingsFile(role, shown, read_plain(path, most))
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return SettingsFile(role, shown, problem=f"it cannot be opened ({error.strerror})")
-    try:
-        kind = os.fstat(fd).st_mode
-        if stat.S_ISDIR(kind):
+        if error.errno == errno.EISDIR:
             return None
-        if not stat.S_ISREG(kind):
-            return SettingsFile(role, shown, problem="it is no regular file")
-        text = b""
-        while len(text) <= most and (more := os.read(fd, most + 1 - len(text))):
-            text += more
-    except OSError as error:
         return SettingsFile(role, shown, problem=f"it cannot be read ({error.strerror})")
-    finally:
-        os.close(fd)
-    if len(text) > most:
-        return SettingsFile(role, shown, problem=f"it has over {most} bytes")
-    return SettingsFile(role, shown, text)
 
 
 class _Hashes:

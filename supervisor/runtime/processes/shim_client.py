@@ -1,4 +1,4 @@
-r"""The daemon's side of the shims: start one, find one again, speak with it, and read what one left behind.
+r"""The daemon's side of the shims: start one, find one again, and speak with it.
 
     shim = await Shim.launch(spec)                  # or: await Shim.attach(directory, offset)
     shim.send_line("prompt:1", b'{"type":"user",…}\n')
@@ -18,7 +18,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +26,17 @@ import anyio
 import anyio.to_thread
 
 from host.durable import write_new
+from host.plain_files import open_plain, read_up_to
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import NONCE_VARIABLE, checked, is_running, read_identity
+from supervisor.runtime.processes.shim_events import (
+    ShimEvent,
+    decode,
+)
 from supervisor.runtime.protection.outputs import SEAL_NAME, OutputSeal
 from supervisor.runtime.shim import marks, process_tree, wire
 from supervisor.runtime.shim.credentials import peer_of
-from supervisor.runtime.shim.pipes import TAIL_BYTES
-from supervisor.runtime.shim.seal import Seal
 
 PROGRAM = Path(__file__).parents[1] / "shim/program.py"
 
@@ -46,6 +49,9 @@ GOES_SECONDS = 5.0
 
 POLL_SECONDS = 0.02
 """Between two looks whether it has."""
+
+MOST_TAIL_BYTES = 2_000
+"""How much of the end of the shim's own log an error shows."""
 
 RECEIVE_BYTES = 262_144
 """Most taken from the socket at once: a little over what the kernel holds for a Unix socket by default."""
@@ -67,7 +73,7 @@ class ShimSilentError(ChaperonError):
     """The shim lives and does not speak with us: it is held up, or takes us for a process of its agent."""
 
 
-# ── what is asked, and what is answered ───────────────────────────────────────────────────────────────────────────────
+# ── what is asked ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,110 +102,6 @@ class ShimSpec:
     """The sandbox that the launcher makes, with its profile, for people; empty for none."""
     seal: OutputSeal | None = None
     """Seals what the CLI prints; None leaves it in the clear."""
-
-
-@dataclass(frozen=True, slots=True)
-class CliOutput:
-    """Output of the CLI at this offset. Offsets follow on one another without gap or overlap."""
-
-    offset: int
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Errors:
-    """Error output of the CLI at this offset of `err.log`."""
-
-    offset: int
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The line of this key will be written to the CLI once, unless the agent ends first."""
-
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """Every process of the agent is frozen, so many microseconds after the request."""
-
-    micros: int
-    id: str = ""
-    """Of the freeze that this answers; empty from a shim of an older version."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeKilled:
-    """The tree was killed, in so many microseconds; so many processes could not be."""
-
-    micros: int
-    left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something went wrong that the shim lives with."""
-
-    text: str
-    """For people; nothing is decided by it."""
-    kind: str = ""
-    """Of those in `wire`, or one that a newer shim knows; empty from a shim of an older version."""
-    id: str = ""
-    """Of the freeze that this answers, if it answers one."""
-    key: str = ""
-    """Of the line that this answers, if it answers one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExitRecord:
-    """How an agent's CLI ended. It exists once the whole tree has gone and all output is in `out.log`."""
-
-    agent: str
-    error: str | None = None
-    """The reason why the CLI could not be started, or why the shim ended it; None if it ended by itself or by a
-    command."""
-    code: int | None = None
-    """Exit code; None if a signal ended it or it never ran."""
-    signal: int | None = None
-    """The signal that ended it."""
-    user_seconds: float = 0.0
-    system_seconds: float = 0.0
-    max_rss_kib: int = 0
-    """The CLI's peak resident memory; the tools it waited for count where they were larger."""
-    started_at: float = 0.0
-    """Unix time."""
-    ended_at: float = 0.0
-    """Unix time."""
-    seconds: float = 0.0
-    """The duration of its run, by a clock that is never set."""
-    oom: bool = False
-    """Whether the kernel killed in its cgroup for memory."""
-    out_size: int = 0
-    """Bytes of output, all of them in `out.log`."""
-    stderr_dropped: int = 0
-    """Bytes of error output over the cap of `err.log`."""
-    stderr_tail: str = ""
-    """The end of the error output, up to 4 KiB."""
-    lines_taken: int = 0
-    """Lines accepted for its input."""
-    lines_written: int = 0
-    """Of those, the lines that its input pipe took whole."""
-    ended_with_it: tuple[str, ...] = field(default=())
-    """Processes that were alive when the tree was ended, as `PID NAME`; the CLI itself is not among them."""
-    left: int = 0
-    """Processes that could not be ended; 0 unless the kernel holds one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exited:
-    """The CLI ended, all of its output was delivered, and nothing follows."""
-
-    record: ExitRecord
-
-
-ShimEvent = CliOutput | Errors | Accepted | Frozen | TreeKilled | Fault | Exited
 
 
 # ── a connection ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -329,7 +231,7 @@ class ShimClient:
         this one took nothing for long after the end. Then `read_exit_record` and `read_rest` have the missing part.
         """
         while (received := await self._next()) is not None:
-            event = _decode(*received)
+            event = decode(*received)
             if event is not None:
                 yield event
 
@@ -378,26 +280,29 @@ class ShimClient:
 
     async def _next(self) -> tuple[int, bytes] | None:
         while not self._received and not self._ready.closed:
+            if self._unsent:
+                self._send()
+            if self._receive():  # what is there already is taken without two rounds of a busy loop
+                continue
             try:
                 await anyio.wait_readable(self._ready)
             except anyio.ClosedResourceError:
                 break
-            if self._unsent:
-                self._send()
-            self._receive()
         return self._received.popleft() if self._received else None
 
-    def _receive(self) -> None:
+    def _receive(self) -> bool:
+        """Take what the shim has said, if it has; whether it had, or has closed."""
         try:
             data = self._connection.recv(RECEIVE_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if data:
             self._received.extend(self._frames.feed(data))
         else:
             self.close()
+        return True
 
 
 def _refuse_another(connection: socket.socket, directory: Path, identity: Identity | None) -> None:
@@ -432,35 +337,6 @@ def _unreachable(
         f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
         way_out="The agent goes on; look into shim.log, or try again.",
     )
-
-
-def _decode(kind: int, payload: bytes) -> ShimEvent | None:
-    """The event of a frame; None for a kind that a newer shim may send."""
-    if kind == wire.OUTPUT:
-        (offset,) = wire.OFFSET.unpack_from(payload)
-        return CliOutput(offset, payload[wire.OFFSET.size :])
-    if kind == wire.ERRORS:
-        (offset,) = wire.OFFSET.unpack_from(payload)
-        return Errors(offset, payload[wire.OFFSET.size :])
-    if kind == wire.EXITED:
-        return Exited(_record(json.loads(payload)))
-    if kind in _FACTS:
-        return _FACTS[kind](**_known(_FACTS[kind], json.loads(payload)))
-    return None
-
-
-def _known(kind: type, facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts that a class has fields for, without those that a newer shim adds."""
-    names = {field.name for field in fields(kind)}
-    return {name: value for name, value in facts.items() if name in names}
-
-
-_FACTS: dict[int, type[Accepted | Frozen | TreeKilled | Fault]] = {
-    wire.ACCEPTED: Accepted,
-    wire.FROZEN: Frozen,
-    wire.ENDED: TreeKilled,
-    wire.FAULT: Fault,
-}
 
 
 # ── starting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -551,59 +427,11 @@ def _short(directory: Path) -> Iterator[str]:
         os.close(fd)
 
 
-# ── what a shim left behind ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def read_exit_record(directory: Path, key: bytes = b"") -> ExitRecord | None:
-    """How the agent ended, or None if there is no record: it runs, or it was lost.
-
-    Args:
-        directory: The launch's.
-        key: Of the seal of its output; without it the end of a sealed error output is left out.
-    """
-    try:
-        record = _record(json.loads((directory / "exit.json").read_bytes()))
-    except FileNotFoundError:
-        return None
-    if key and not record.stderr_tail:
-        record = replace(record, stderr_tail=read_errors(directory, 0, key)[-TAIL_BYTES:].decode(errors="replace"))
-    return record
-
-
-def read_rest(directory: Path, offset: int, key: bytes = b"") -> Iterator[bytes]:
-    """Yield the CLI's output from an offset on, in pieces; for agents whose shim has gone.
-
-    Nothing if the CLI never ran.
-    """
-    try:
-        with (directory / "out.log").open("rb") as file:
-            file.seek(offset)
-            seal = Seal(key, "out.log")
-            while data := file.read(RECEIVE_BYTES):
-                yield seal.apply(data, offset)
-                offset += len(data)
-    except FileNotFoundError:
-        return
-
-
-def read_errors(directory: Path, offset: int, key: bytes = b"") -> bytes:
-    """Return `err.log` from an offset on, for agents whose shim has gone; it has a cap.
-
-    Empty if the CLI never ran.
-    """
-    try:
-        with (directory / "err.log").open("rb") as file:
-            file.seek(offset)
-            return Seal(key, "err.log").apply(file.read(), offset)
-    except FileNotFoundError:
-        return b""
-
-
-def _record(facts: dict[str, Any]) -> ExitRecord:
-    """The record, without what a newer shim may say beside it."""
-    return ExitRecord(**{**_known(ExitRecord, facts), "ended_with_it": tuple(facts.get("ended_with_it", ()))})
-
-
 def _tail(path: Path) -> str:
     """The end of a small text file, or nothing."""
-    return path.read_bytes()[-2000:].decode(errors="replace") if path.exists() else ""
+    try:
+        with open_plain(path) as fd:
+            os.lseek(fd, max(0, os.fstat(fd).st_size - MOST_TAIL_BYTES), os.SEEK_SET)
+            return read_up_to(fd, MOST_TAIL_BYTES).decode(errors="replace")
+    except OSError:
+        return ""

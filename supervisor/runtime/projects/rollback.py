@@ -409,7 +409,7 @@ def _refuse_operations(target: ProjectCheckpoint) -> None:
     try:
         git = project_refs.open_project(Path(target.project))
         missing = [name for name, commit in target.branches.items() if git is None or commit not in git]
-    except (pygit2.GitError, ValueError):
+    except (pygit2.GitError, OSError, ValueError):
         missing = list(target.branches)
     if missing:
         raise UsageError(

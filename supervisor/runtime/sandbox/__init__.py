@@ -1,7 +1,8 @@
 """The sandbox of agents: what a machine can give, which one is in force, and the words that a CLI is started through.
 
 bubblewrap  the words for bubblewrap, from a list of mounts; pure
-entry       the last step before the CLI, inside: filter of system calls, Landlock; a program of its own
+entry       the last step before the CLI, inside: filter of system calls, Landlock; a program of its own, here and in C
+history     the origin of a file of a workspace, by the history of its repository
 landlock    the plan for that last step; pure
 layout      which folders of this machine an agent needs, by a look at the disk
 machine     trials of what this kernel and its programs can do

@@ -1,18 +1,17 @@
 """The last step into a sandbox: closes the process in for good, and then becomes the program.
 
-    python -I -S -E entry.py PLAN PROGRAM ARGUMENTS...
+    python -I -S -E entry.py [OPTION...] -- PROGRAM [ARGUMENT...]
 
-PLAN is one JSON object, made by `supervisor.runtime.sandbox.landlock`: `filter`, a program for seccomp in hexadecimal;
-`read` and `write`, the paths that may be read, and read and written, with `files` for whether such rules hold at all;
-`scoped`, whether processes outside can be signalled or traced no more; `proxy`, the gateway's socket; `processes`, how
-many there may be. What cannot be done runs nothing.
+Options, made by `supervisor.runtime.sandbox.landlock`: `--filter HEX`, a program for seccomp in hexadecimal; `--files`,
+only paths of `--read PATH` may be read, and of `--write PATH` read and written; `--scoped`, processes outside can be
+signalled or traced no more; `--processes N`, how many there may be; `--proxy PYTHON ENTRY SOCKET`, connections to a
+port of the loopback are led to the gateway's socket. What cannot be done runs nothing.
 
-Standard library only, and this file alone: inside the sandbox there is nothing else of chaperon.
+`entry.c` is the same program for machines that have a compiler; this one is for others. Standard library only, and this
+file alone: inside the sandbox there is nothing else of chaperon.
 """
 
 import ctypes
-import errno
-import json
 import os
 import resource
 import signal
@@ -20,8 +19,11 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import socket
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """Calls of Landlock; the numbers are the same on every architecture."""
@@ -49,6 +51,12 @@ CAPABILITIES = 64
 PROXY_PORT = 3128
 """Port of the proxy inside, on a loopback that is the agent's own."""
 
+INSTRUCTION = 8
+"""Bytes of an instruction of a filter."""
+
+LISTENING = 3
+"""The descriptor by which the proxy of `entry.c` gets its port."""
+
 PIECE_BYTES = 65_536
 FULL_SECONDS = 0.1
 """Between two tries of the proxy to take a connection, while it has no descriptors left."""
@@ -72,21 +80,49 @@ def handled(version: int) -> int:
     return known
 
 
-def restrict(plan: Mapping[str, Any]) -> None:
+class EntryOptions:
+    """The words before `--`, and the program behind it.
+
+    Raises:
+        ValueError: They are not words of these options.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.flags: set[str] = set()
+        self.values: dict[str, list[str]] = {"--filter": [], "--processes": [], "--read": [], "--write": []}
+        self.proxy: Sequence[str] = ()
+        left = list(words)
+        while left and (word := left.pop(0)) != "--":
+            if word in ("--files", "--scoped"):
+                self.flags.add(word)
+            elif word in self.values and left:
+                self.values[word].append(left.pop(0))
+            elif word == "--proxy" and len(left) > 2:
+                self.proxy = left[:3]
+                del left[:3]
+            else:
+                raise ValueError("an option is not known")
+        if not left:
+            raise ValueError("no program is named")
+        self.program = left
+
+
+def restrict(options: EntryOptions) -> None:
     """Close this process in; all that it starts is closed in with it.
 
     Raises:
         OSError: The kernel does not do it. What was done until then stays.
     """
     _drop_capabilities()
-    if plan.get("processes"):
-        _bound_processes(plan["processes"])
+    for most in options.values["--processes"]:
+        _bound_processes(int(most))
     _call(_LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if plan.get("scoped") else 0
-    if plan.get("files") or scopes:
-        _landlock(plan, handled(abi()) if plan.get("files") else 0, scopes)
-    if plan.get("filter"):
-        _seccomp(plan["filter"])
+    scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if "--scoped" in options.flags else 0
+    files = handled(abi()) if "--files" in options.flags else 0
+    if files or scopes:
+        _landlock(options, files, scopes)
+    for encoded in options.values["--filter"]:
+        _seccomp(encoded)
 
 
 def _drop_capabilities() -> None:
@@ -106,13 +142,13 @@ def _bound_processes(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
-def _landlock(plan: Mapping[str, Any], accesses: int, scopes: int) -> None:
+def _landlock(options: EntryOptions, accesses: int, scopes: int) -> None:
     attributes = struct.pack("QQQ", accesses, 0, scopes)
     rules = _call(_LIBC.syscall(CREATE_RULESET, attributes, len(attributes), 0))
     try:
-        for path in plan.get("read", ()):
+        for path in options.values["--read"] if accesses else ():
             _allow(rules, path, accesses & (EXECUTE | READ_FILE | READ_DIR))
-        for path in plan.get("write", ()):
+        for path in options.values["--write"] if accesses else ():
             _allow(rules, path, accesses)
         _call(_LIBC.syscall(RESTRICT_SELF, rules, 0))
     finally:
@@ -134,9 +170,14 @@ def _allow(rules: int, path: str, accesses: int) -> None:
 
 
 def _seccomp(encoded: str) -> None:
-    code = bytes.fromhex(encoded)
+    try:
+        code = bytes.fromhex(encoded)
+    except ValueError:
+        code = b""
+    if not code or len(code) % INSTRUCTION:
+        raise ValueError("the filter is damaged")
     held = ctypes.create_string_buffer(code, len(code))
-    about = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
+    about = struct.pack("HxxxxxxP", len(code) // INSTRUCTION, ctypes.addressof(held))
     _call(_LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, about, 0, 0))
 
 
@@ -146,12 +187,19 @@ def begin_proxy(gateway: str) -> None:
     It is closed in as this one is, and ends with the sandbox.
     """
     import socket
-    import threading
 
     listening = socket.create_server(("127.0.0.1", PROXY_PORT))
     if os.fork():
         listening.close()
         return
+    lead(listening, gateway)
+
+
+def lead(listening: "socket.socket", gateway: str) -> None:
+    """Lead connections to the gateway's socket, as long as the process lives."""
+    import socket
+    import threading
+
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):  # the CLI's pipes end with the CLI
         os.dup2(nothing, number)
@@ -167,8 +215,7 @@ def begin_proxy(gateway: str) -> None:
             for each in (source, target):
                 each.close()
 
-    def lead(inside: socket.socket) -> None:
-        outside = socket.socket(socket.AF_UNIX)
+    def lead_one(inside: socket.socket, outside: socket.socket) -> None:
         with inside, outside:
             try:
                 outside.connect(gateway)
@@ -179,16 +226,20 @@ def begin_proxy(gateway: str) -> None:
             pump(inside, outside)
             back.join()
 
+    outside = None
     while True:
         try:
+            outside = outside or socket.socket(socket.AF_UNIX)  # before: a connection that is taken can be led then
             connection, _ = listening.accept()
         except OSError:  # no descriptors are left until some of its connections end
             time.sleep(FULL_SECONDS)
             continue
         try:
-            threading.Thread(target=lead, args=(connection,), daemon=True).start()
+            threading.Thread(target=lead_one, args=(connection, outside), daemon=True).start()
         except RuntimeError:  # no thread is left, as while the agent has all its processes: later ones may be led
             connection.close()
+            outside.close()
+        outside = None
 
 
 def _call(answer: int) -> int:
@@ -200,17 +251,23 @@ def _call(answer: int) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Close in and become the program; return only if that failed."""
-    plan, program = json.loads(arguments[0]), list(arguments[1:])
+    if arguments[:1] == ["--lead"]:
+        import socket
+
+        lead(socket.socket(fileno=LISTENING), arguments[1])
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program would inherit that
         signal.signal(number, signal.SIG_DFL)
+    program = "the program"
     try:
-        restrict(plan)
-        if plan.get("proxy"):
-            begin_proxy(plan["proxy"])
-        os.execvp(program[0], program)  # noqa: S606 - no shell is meant
-    except OSError as error:
-        why = error.strerror or errno.errorcode.get(error.errno or 0, "")
-        os.write(2, f"chaperon: the sandbox could not be closed ({why}), so {program[0]} was not started.\n".encode())
+        options = EntryOptions(arguments)
+        program = options.program[0]
+        restrict(options)
+        if options.proxy:
+            begin_proxy(options.proxy[2])
+        os.execvp(program, options.program)  # noqa: S606 - no shell is meant
+    except (OSError, ValueError) as error:
+        why = str(error) if isinstance(error, ValueError) else error.strerror or str(error)
+        os.write(2, f"chaperon: the sandbox could not be closed ({why}), so {program} was not started.\n".encode())
     return NOT_STARTED
 
 

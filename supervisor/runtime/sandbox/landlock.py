@@ -1,9 +1,8 @@
 """The plan for `entry`: what a process gives up before it becomes the CLI. Pure."""
 
-import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from supervisor.runtime.sandbox import entry
 
@@ -26,24 +25,30 @@ class EntryPlan:
     read: tuple[str, ...] = field(default=())
     write: tuple[str, ...] = field(default=())
     """Paths that may be read too."""
-    proxy: str = ""
-    """The socket of the gateway, to which a proxy inside leads; empty for no proxy."""
+    proxy: tuple[str, ...] = ()
+    """The interpreter, the program `entry.py` and the gateway's socket for a proxy inside; empty for no proxy."""
     scoped: bool = False
     """Whether it can signal and trace no process outside, and reaches no abstract socket there."""
     processes: int = 0
     """Most processes and threads in its namespace of users; 0 for no bound. Outside of a namespace of its own the
     kernel counts those of the whole user."""
 
-    def as_json(self) -> str:
-        """Return the plan as `entry` reads it."""
-        plan: dict[str, Any] = {"filter": self.system_calls.hex(), "scoped": self.scoped, "files": self.files}
-        if self.proxy:
-            plan["proxy"] = self.proxy
+    def words(self) -> Iterator[str]:
+        """Yield the options of `entry`."""
+        if self.system_calls:
+            yield from ("--filter", self.system_calls.hex())
+        if self.scoped:
+            yield "--scoped"
         if self.processes:
-            plan["processes"] = self.processes
+            yield from ("--processes", str(self.processes))
+        if self.proxy:
+            yield from ("--proxy", *self.proxy)
         if self.files:
-            plan |= {"read": self.read, "write": self.write}
-        return json.dumps(plan, separators=(",", ":"))
+            yield "--files"
+            for path in self.read:
+                yield from ("--read", path)
+            for path in self.write:
+                yield from ("--write", path)
 
 
 PERL = Path("/usr/bin/perl")
@@ -60,28 +65,26 @@ PERL_APART = (
 """The same as `entry` with scopes alone, for a process that can gain no rights any more."""
 
 
-def words_apart(python: str, inside: str, *, perl: bool) -> list[str]:
+def words_apart(command: Sequence[str], *, perl: bool) -> list[str]:
     """Return the command that runs its one argument in a shell that is closed off from its parent.
 
     Args:
-        python: The interpreter, by its path inside.
-        inside: The program `entry`, by its path inside.
+        command: How `entry` is started inside.
         perl: Whether Perl is there.
     """
     if perl:
         return [str(PERL), "-e", PERL_APART]
-    return [*words(python, inside, EntryPlan(scoped=True)), "/bin/bash", "-c"]
+    return [*words(command, EntryPlan(scoped=True)), "/bin/bash", "-c"]
 
 
-def words(python: str, entry: str, plan: EntryPlan) -> list[str]:
+def words(command: Sequence[str], plan: EntryPlan) -> list[str]:
     """Return the command that stands before the CLI's own.
 
     Args:
-        python: The interpreter, by its path inside.
-        entry: The program `entry`, by its path inside.
+        command: How `entry` is started inside.
         plan: What is given up.
     """
-    return [python, "-I", "-S", "-E", entry, plan.as_json()]
+    return [*command, *plan.words(), "--"]
 
 
 def has_scopes(abi: int) -> bool:

@@ -11,8 +11,12 @@ from supervisor.runtime.sandbox.bubblewrap import Mount, read
 AT_THE_TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Names that are links into `/usr` on most systems, and folders on others."""
 
-PROGRAMS = ("/usr", "/opt", "/nix/store", "/gnu/store", "/snap")
-"""Folders of installed programs and their libraries."""
+PROGRAMS = (
+    "/usr", "/opt", "/nix/store", "/gnu/store", "/snap",
+    "/var/lib/ca-certificates", "/var/lib/dpkg", "/var/lib/texmf",
+)  # fmt: skip
+"""Folders of installed programs and their libraries. Below `/var` are the certificates of openSUSE, to which its
+`/etc/ssl` leads, the packages of Debian and its formats of TeX."""
 
 OF_ETC = (
     # Names of users, hosts and services.
@@ -20,7 +24,7 @@ OF_ETC = (
     # How programs are loaded, and which one a name means.
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "alternatives",
     # Settings of languages; those of Java are a folder for each version.
-    "java", "java-*", "dotnet", "maven", "perl", "php", "python3", "R", "ruby",
+    "java", "java-*", "dotnet", "maven", "perl", "php", "python3", "R", "ruby", "texmf",
     # Whom to trust on the network.
     "ssl", "pki", "ca-certificates", "ca-certificates.conf", "crypto-policies",
     # Language, time, terminals, fonts and kinds of files.
@@ -29,8 +33,8 @@ OF_ETC = (
     "profile", "profile.d", "bash.bashrc", "bashrc", "zsh", "gitconfig", "gitattributes",
     # Browsers, which tests drive: those of Debian do not start without their folder.
     "chromium", "chromium.d", "chromium-browser", "firefox", "firefox-esr", "opt/chrome",
-    # Which system this is.
-    "os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release", "machine-id",
+    # Which system this is; `dpkg` does not start if its folder is there and closed.
+    "dpkg", "os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release", "machine-id",
 )  # fmt: skip
 """Entries of `/etc` that programs read; others may hold passwords of services, and chaperon's own configuration."""
 
@@ -97,6 +101,16 @@ class HostLayout:
         yield from read(path for path in PROGRAMS if Path(path).is_dir())
         yield from read(str(entry) for name in OF_ETC for entry in sorted(Path("/etc").glob(name)) if entry.exists())
 
+    def covered(self, mounts: Iterable[Mount]) -> Iterator[Mount]:
+        """Yield the mounts, and over each that shows chaperon's own an empty folder in its place."""
+        for mount in mounts:
+            yield mount
+            if mount.kind in ("read", "write"):
+                source = _real(Path(mount.source or mount.target))
+                for path in map(_real, self.hidden):
+                    if path.is_relative_to(source) and path != source and path.is_dir():
+                        yield Mount("memory", str(Path(mount.target, path.relative_to(source))))
+
     def tools(self, further: Iterable[Path]) -> list[Path]:
         """Return folders of programs elsewhere: of the home directory, of PATH, and the further ones; none twice."""
         known = [self.home / name for name in TOOLS_OF_HOME]
@@ -144,6 +158,28 @@ class HostLayout:
             return link
         common = self._checkout / ".git"
         return common if stat.S_ISREG(kind) and common.is_dir() and common != link else None
+
+
+def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
+    """Yield a path, or what lies in it but for what is hidden: for rules that can allow alone."""
+    target = Path(os.path.realpath(path))
+    inside = [each for each in map(_real, hidden) if each.is_relative_to(target)]
+    if not inside:
+        if not any(target.is_relative_to(each) for each in map(_real, hidden)):
+            yield path
+        return
+    if target in inside:
+        return
+    try:
+        entries = sorted(target.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        yield from without(entry, inside)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def interpreter() -> tuple[Path, Path]:

@@ -1,6 +1,7 @@
 """Trials of the sandboxes that this machine can give. Blocks."""
 
 import functools
+import hashlib
 import os
 import platform
 import re
@@ -96,6 +97,24 @@ def landlock() -> Facility:
         return Facility(works=True, says=f"Landlock {abi}", abi=abi)
     mend = "It needs Linux 6.2 or newer with `landlock` among the kernel's security modules (lsm=)."
     return Facility(works=False, says=f"Landlock {abi or 'is not there'}", mend=mend, abi=abi)
+
+
+@functools.cache
+def compiled_entry(program: Path) -> Path | None:
+    """Return the compiled form of `entry`; None if there is none that runs here and is of the source beside it.
+
+    Args:
+        program: The program of Python, beside which the others are.
+    """
+    source, compiled = program.with_suffix(".c"), program.with_name(f"{program.stem}-{platform.machine()}")
+    try:
+        digest = hashlib.sha256(source.read_bytes()).hexdigest()
+        done = run_child(
+            ChildCommand(argv=[str(compiled)], environment={}, seconds=TRIAL_SECONDS, output_bytes=2 * len(digest))
+        )
+    except OSError:
+        return None
+    return compiled if done.output.decode(errors="replace").strip() == digest else None
 
 
 def _namespaces() -> str:

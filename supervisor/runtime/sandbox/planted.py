@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from host.plain_files import open_plain, read_up_to
 from supervisor.runtime.sandbox.layout import OF_A_WORKTREE, RUN_LATER
 
 MOST_ENTRIES = 5_000
@@ -211,15 +212,10 @@ def _keys(path: Path) -> Iterator[tuple[str, str]]:
     Each line counts as if it were a key, so that no key hides behind a way of writing that git reads otherwise.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with open_plain(path) as fd:
+            text = read_up_to(fd, MOST_CONFIGURATION).decode(errors="replace")
     except OSError:
         return
-    try:
-        text = os.read(fd, MOST_CONFIGURATION).decode(errors="replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
-    except OSError:
-        return
-    finally:
-        os.close(fd)
     section = ""
     for line in text.lstrip("\ufeff").splitlines():
         rest = line

@@ -19,7 +19,8 @@ ENTRY = Path(entry.__file__)
 
 INSIDE = "/run/chaperon"
 INSIDE_GATEWAY = f"{INSIDE}/gateway"
-"""Folders of what chaperon puts into a sandbox. That of the socket is a folder, so that a gateway that was started anew
+PROXY = f"{INSIDE}/{ENTRY.name}"
+"""Paths of what chaperon puts into a sandbox. That of the socket is a folder, so that a gateway that was started anew
 is reached by it too."""
 
 SHELL_PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
@@ -38,9 +39,15 @@ heeds the small one of HTTP_PROXY alone."""
 WHOLE_MACHINE = frozenset({"open", "container"})
 """Profiles that show the whole machine but chaperon's own."""
 
-LANDLOCK_READ = ("/proc", "/sys", "/etc", "/var", "/run", *layout.PROGRAMS, *(f"/{name}" for name in layout.AT_THE_TOP))
-LANDLOCK_WRITE = ("/dev", "/tmp", "/var/tmp")  # noqa: S108 - a place of the machine, not a file of ours
-"""Places outside of the home directory for an agent that Landlock holds."""
+LANDLOCK_READ = ("/proc", "/sys", "/run/systemd/resolve", "/run/resolvconf", "/etc/resolv.conf")
+LANDLOCK_WRITE = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/dev/pts")  # noqa: S108 - a place of the machine
+"""Places outside of the home directory for an agent that Landlock holds, beside the programs and their settings."""
+
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx"))
+"""Device files that programs need. Others lead out: disks, memory, virtual machines, if the user may open them."""
+
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 class SandboxError(ChaperonError):
@@ -78,6 +85,18 @@ class LaunchSite:
     """Folder of the agent's socket at the gateway; None if the CLI reaches the model by itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The last step into a sandbox, as it is started in one."""
+
+    command: tuple[str, ...]
+    source: Path
+    """The program, by its path outside."""
+    at: str
+    """The same inside."""
+    compiled: bool
+
+
 class Sandboxes:
     """Makes the sandboxes of agents.
 
@@ -89,6 +108,7 @@ class Sandboxes:
         environ: The daemon's environment, in whose PATH bubblewrap is looked for.
         workspaces: Folder of agents' own workspaces, of which an agent in the profile `container` sees its own alone.
         max_processes: Most processes and threads of one agent in bubblewrap; None for no bound.
+        entry_program: The last step into a sandbox; it is used in its compiled form, if that is beside it.
     """
 
     def __init__(
@@ -100,7 +120,9 @@ class Sandboxes:
         environ: Mapping[str, str],
         workspaces: Path | None = None,
         max_processes: int | None = None,
+        entry_program: Path = ENTRY,
     ) -> None:
+        self._entry_program = entry_program
         self._workspaces = workspaces
         self._max_processes = max_processes if machine.counts_by_namespace(platform.release()) else None
         self._wanted = wanted
@@ -144,12 +166,24 @@ class Sandboxes:
         )
         return replace(made, name=name)
 
-    def _apart(self, site: LaunchSite, entry_inside: str) -> Path | None:
-        """Write the program that shells of the agent are started through; None if the kernel cannot keep them apart."""
+    def _entry(self, inside: str) -> "_Entry":
+        """Say how the last step into a sandbox is started, by the folder in which it stands inside, if in another."""
+        compiled = machine.compiled_entry(self._entry_program)
+        source = compiled or self._entry_program
+        at = f"{inside}/{source.name}" if inside else str(source)
+        python, _ = layout.interpreter()
+        return _Entry((at,) if compiled else (str(python), "-I", "-S", "-E", at), source, at, compiled is not None)
+
+    def _apart(self, site: LaunchSite, last: "_Entry") -> Path | None:
+        """Return the program that shells of the agent are started through; None if the kernel cannot keep them apart.
+
+        It is written, unless `entry` was compiled, which is one itself.
+        """
         if not self._section.commands_apart or not landlock.has_scopes(machine.landlock().abi):
             return None
-        python, _ = layout.interpreter()
-        words = landlock.words_apart(str(python), entry_inside, perl=landlock.PERL.is_file())
+        if last.compiled:
+            return last.source
+        words = landlock.words_apart(last.command, perl=landlock.PERL.is_file())
         path = site.own.with_name("shell")
         made = path.with_name(f"shell.{secrets.token_hex(4)}")
         made.touch(mode=0o700)
@@ -179,10 +213,16 @@ class Sandboxes:
         python, libraries = layout.interpreter()
         program, needed = layout.program_of(site.cli)
         whole = self._section.profile in WHOLE_MACHINE
-        at = str(ENTRY) if whole else f"{INSIDE}/{ENTRY.name}"
-        apart = self._apart(site, at)
-        mounts = list(self._whole_machine(site) if whole else self._project(site, place, (libraries, needed)))
+        last = self._entry("" if whole else INSIDE)
+        apart = self._apart(site, last)
+        project = place.covered(self._project(site, place, (libraries, needed)))
+        mounts = list(self._whole_machine(site) if whole else project)
         shell = str(apart) if whole else f"{INSIDE}/shell"
+        if not whole:
+            mounts += [
+                Mount("read", at, str(source))
+                for at, source in {last.at: last.source, PROXY: self._entry_program}.items()
+            ]
         if apart is not None:
             mounts.append(Mount("read", shell, str(apart)))
         walls = Walls(
@@ -191,11 +231,11 @@ class Sandboxes:
         closed = self._section.profile == "closed" and site.gateway is not None
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
-            proxy=f"{INSIDE_GATEWAY}/{SOCKET}" if closed else "",
+            proxy=(str(python), PROXY, f"{INSIDE_GATEWAY}/{SOCKET}") if closed else (),
             scoped=landlock.has_scopes(machine.landlock().abi),
             processes=self._max_processes or 0,
         )
-        words = [*bubblewrap.words(facility.path, walls), *landlock.words(str(python), at, plan)]
+        words = [*bubblewrap.words(facility.path, walls), *landlock.words(last.command, plan)]
         own = {} if whole else {"CLAUDE_CONFIG_DIR": str(self._home / ".claude"), "TMPDIR": "/tmp"}  # noqa: S108
         if site.gateway is not None and not whole:
             own["ANTHROPIC_UNIX_SOCKET"] = f"{INSIDE_GATEWAY}/{SOCKET}"
@@ -221,13 +261,14 @@ class Sandboxes:
         yield Mount("write", str(site.workspace))
         yield from place.repository()
         yield from bubblewrap.read(map(str, place.run_later()))
-        yield Mount("read", f"{INSIDE}/{ENTRY.name}", str(ENTRY))
         if site.gateway is not None:
             yield Mount("write", INSIDE_GATEWAY, str(site.gateway))
 
     def _whole_machine(self, site: LaunchSite) -> Iterator[Mount]:
         yield Mount("devices", "/", "/")
         yield Mount("processes", "/proc")
+        if CONTROL_GROUPS.is_dir():  # by which processes outside are frozen and ended
+            yield Mount("read", str(CONTROL_GROUPS))
         for path in self._hidden:
             if path.is_dir():
                 yield Mount("memory", os.path.realpath(path))
@@ -243,19 +284,21 @@ class Sandboxes:
     # ── Landlock ──
 
     def _landlock(self, facility: machine.Facility, site: LaunchSite, place: layout.HostLayout) -> SandboxedLaunch:
-        python, libraries = layout.interpreter()
+        _, libraries = layout.interpreter()
         program, needed = layout.program_of(site.cli)
         whole = self._section.profile in WHOLE_MACHINE
-        read = [*place.tools((libraries, needed)), *place.texts(), ENTRY, *place.run_later()]
-        apart = self._apart(site, str(ENTRY))
+        last = self._entry("")
+        read = [*place.tools((libraries, needed)), *place.texts(), last.source, *place.run_later()]
+        apart = self._apart(site, last)
         read += [apart] if apart is not None else []
         repository = [mount.target for mount in place.repository() if mount.kind == "write"]
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
             files=not whole,
-            read=(*LANDLOCK_READ, *map(str, read), *self._section.read),
+            read=tuple(map(str, self._shown(place, read))),
             write=(
                 *LANDLOCK_WRITE,
+                *DEVICES,
                 str(site.workspace),
                 str(site.own),
                 *map(str, filter(None, (site.gateway,))),
@@ -264,9 +307,17 @@ class Sandboxes:
             ),
             scoped=landlock.has_scopes(facility.abi),
         )
-        words = landlock.words(str(python), str(ENTRY), plan)
+        words = landlock.words(last.command, plan)
         settings = {SHELL_PREFIX: str(apart)} if apart is not None else {}
         return SandboxedLaunch(tuple(words), str(program), site.environment, settings)
+
+    def _shown(self, place: layout.HostLayout, further: Sequence[Path]) -> Iterator[Path]:
+        """Yield what may be read; a folder that holds the home directory or chaperon's own is taken apart."""
+        system = (Path(mount.target) for mount in place.system())
+        hidden = (self._home, *self._hidden)
+        for path in (*map(Path, LANDLOCK_READ), *system):
+            yield from layout.without(path, hidden)
+        yield from (*further, *map(Path, self._section.read))
 
 
 def choose(

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 """Instructions of BPF, from `linux/bpf_common.h`: load a word, three comparisons with a constant, and the end."""
 
-ALLOW, REFUSE, NOT_THERE = 0x7FFF0000, 0x00050001, 0x00050026
-"""Ends of the filter, from `linux/seccomp.h`: SECCOMP_RET_ALLOW, and SECCOMP_RET_ERRNO with EPERM and with ENOSYS."""
+ALLOW, REFUSE, NOT_THERE, NO_FAMILY = 0x7FFF0000, 0x00050001, 0x00050026, 0x00050061
+"""Ends of the filter, from `linux/seccomp.h`: SECCOMP_RET_ALLOW, and SECCOMP_RET_ERRNO with EPERM, ENOSYS, and
+EAFNOSUPPORT."""
 
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24
 """Offsets in `struct seccomp_data`; of the arguments the lower half, on machines whose lower half comes first."""
@@ -53,6 +54,7 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
     "perf_event_open": (298, 241),
     "pivot_root": (155, 41),
     "quotactl": (179, 60),
@@ -70,6 +72,17 @@ REFUSED: Mapping[str, tuple[int, int]] = {
 
 BY_FLAGS: Mapping[str, tuple[int, int]] = {"clone": (56, 220), "unshare": (272, 97)}
 """Calls that are refused if their flags ask for a user namespace."""
+
+OF_SOCKETS: Mapping[str, tuple[int, int]] = {"socket": (41, 198), "socketpair": (53, 199)}
+"""Calls whose first argument is a family of sockets."""
+
+FAMILIES = (0, 1, 2, 10, 16)
+"""Families that programs use: unspecified, Unix, IPv4, IPv6, netlink. Others reach past a network of one's own, as to
+the machine that a virtual one runs on (AF_VSOCK), or parts of the kernel that are seldom looked at."""
+
+OF_OTHERS: Mapping[str, tuple[int, int]] = {"prlimit64": (302, 261)}
+"""Calls that are refused if their first argument names a process: with a limit on its processor's time any process of
+the user is ended, past all that Landlock says of signals (seen with Linux 6.18)."""
 
 CLONE3, IOCTL = (435, 435), (16, 29)
 """`clone3` has its flags in memory, which a filter cannot read. It is answered as by a kernel that lacks it, and every
@@ -111,6 +124,19 @@ def program(machine: str) -> bytes:
             (RETURN, 0, 0, REFUSE),
             (RETURN, 0, 0, ALLOW),
         ]
+    for numbers in OF_OTHERS.values():
+        code += [
+            (JUMP_EQUAL, 0, 4, numbers[column]),
+            (LOAD, 0, 0, FIRST_ARGUMENT),
+            (JUMP_EQUAL, 0, 1, 0),
+            (RETURN, 0, 0, ALLOW),
+            (RETURN, 0, 0, REFUSE),
+        ]
+    for numbers in OF_SOCKETS.values():
+        code += [(JUMP_EQUAL, 0, 2 * len(FAMILIES) + 2, numbers[column]), (LOAD, 0, 0, FIRST_ARGUMENT)]
+        for family in FAMILIES:
+            code += _if_equal(family, ALLOW)
+        code += [(RETURN, 0, 0, NO_FAMILY)]
     code += [(JUMP_EQUAL, 0, 5, IOCTL[column]), (LOAD, 0, 0, SECOND_ARGUMENT)]
     code += [(JUMP_EQUAL, 1, 0, TERMINAL_INPUT[0]), (JUMP_EQUAL, 0, 1, TERMINAL_INPUT[1]), (RETURN, 0, 0, REFUSE)]
     code += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ALLOW)]

@@ -1,6 +1,7 @@
 """The budgets of a day, over all agents and of the account: once one is used up, all are held until the day is over."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -68,32 +69,33 @@ class Budgets:
     Args:
         daemon: Gives the spending, and takes orders.
         limits: Returns the budgets.
-        choose: Takes another credential if the one in force is at a limit.
+        has_another: Whether another credential is about to be taken because the one in force is at a limit; the account
+            in force then holds no agent.
     """
 
     def __init__(
         self,
         daemon: BudgetParts,
         limits: Callable[[], DayLimits],
-        choose: Callable[[], Awaitable[object]] | None = None,
+        has_another: Callable[[], bool] = lambda: False,
     ) -> None:
         self._daemon = daemon
         self._limits = limits
-        self._choose = choose
+        self._has_another = has_another
 
     async def run(self) -> None:
         """Look again and again."""
         while True:
-            if self._choose is not None:
-                await self._choose()
             self._daemon.usage_turns.look()
             await self.look()
             await anyio.sleep(LOOK_SECONDS)
 
     def known(self) -> list[DayBudget]:
         """The budgets of today that are set."""
-        day = int(self._daemon.wall() // DAY)
-        return self._daemon.board.costs.day_budgets(self._limits(), day, self._daemon.account)
+        return self._budgets(self._limits())
+
+    def _budgets(self, limits: DayLimits) -> list[DayBudget]:
+        return self._daemon.board.costs.day_budgets(limits, int(self._daemon.wall() // DAY), self._daemon.account)
 
     async def look(self) -> None:
         """Hold the agents if a budget is used up, or let them go on if none is any more."""
@@ -103,7 +105,11 @@ class Budgets:
         if held is not None and held.id not in used_up:
             await self._give("resume", f"{held.id}-over-{self._daemon.journal.last}", "", lifts=held.id)
             log.info("the budget of the day holds agents no longer")
-        due = next((id_ for id_ in used_up if id_ not in standing.given), "")
+        counted = set(used_up)
+        if self._has_another():
+            of_all = replace(self._limits(), account_cost_usd=None, account_tokens=None)
+            counted = {f"{PREFIX}{each.id}" for each in self._budgets(of_all)}
+        due = next((id_ for id_ in used_up if id_ in counted and id_ not in standing.given), "")
         if due and "" not in standing.pauses:
             midnight = (int(self._daemon.wall() // DAY) + 1) * DAY
             reason = f"{used_up[due].what} is used up ({used_up[due].sentence}), until {utc(midnight)}"

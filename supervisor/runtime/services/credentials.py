@@ -7,6 +7,7 @@ is over, and one that cannot be had for a while. If all are at a limit, the one 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import anyio
 import anyio.to_thread
 
 from monitors.contract.errors import ChaperonError
@@ -20,10 +21,10 @@ from supervisor.runtime.assembly.settings import check_credential, day_limits
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.usage_turns import utc
 from supervisor.runtime.gateway.account import account_of
-from supervisor.runtime.services.budgets import BudgetParts
+from supervisor.runtime.services.budgets import LOOK_SECONDS, BudgetParts
 
 UNUSABLE_SECONDS = 300.0
-"""How long a credential that could not be had is passed over: a keyring may be locked, a service away."""
+"""How long a credential that was refused or could not be had is passed over: a keyring may be locked."""
 
 
 class Credentials:
@@ -39,8 +40,9 @@ class Credentials:
     def __init__(self, board: Board, config: Config, environ: Mapping[str, str], clock: Clock) -> None:
         self._board, self._environ, self._clock = board, environ, clock
         self._unusable: dict[str, float] = {}
-        """Until when a credential is passed over that could not be had, by the monotonic clock."""
+        """Until when a credential is passed over that did not serve, by the monotonic clock."""
         self._source = self._had = ""
+        self._due: anyio.Event | None = None
         self.renew(config)
 
     def renew(self, config: Config) -> None:
@@ -67,9 +69,30 @@ class Credentials:
             (self._reason(each.source) for each in self._several() if self._account(each.source) == account), ""
         )
 
+    def pass_over(self, account: str) -> bool:
+        """Take note that the model refused the credential of an account; whether it is one of several."""
+        sources = [each.source for each in self._several() if self._account(each.source) == account]
+        for source in sources:
+            self._unusable[source] = self._clock.mono() + UNUSABLE_SECONDS
+        if self._due is not None:
+            self._due.set()
+        return bool(sources)
+
     def accounts(self) -> list[str]:
         """Return the accounts of the configuration, in their order; none if there is one credential at most."""
         return [self._account(each.source) for each in self._several()]
+
+    async def run(self, daemon: BudgetParts, take: Callable[[Config], object]) -> None:
+        """Look again and again, and at once after a credential was refused."""
+        while True:
+            self._due = anyio.Event()
+            await self.look(daemon, take)
+            with anyio.move_on_after(LOOK_SECONDS):
+                await self._due.wait()
+
+    def has_another(self) -> bool:
+        """Whether the credential in force is at a limit and another is not, which is then tried and taken."""
+        return bool(self._reason(self._source)) and bool(self._free())
 
     async def look(self, daemon: BudgetParts, take: Callable[[Config], object]) -> None:
         """Take the first credential that is at no limit, if that is not the one in force.
@@ -132,7 +155,7 @@ class Credentials:
             if budget.used_up:
                 return f"{budget.what} is used up ({budget.sentence})"
         if self._unusable.get(source, 0.0) > self._clock.mono():
-            return f"{account} could not be had"
+            return f"{account} could not be had, or was refused"
         return ""
 
 

@@ -2,8 +2,9 @@
 
 A reviewed call is judged by what it writes; what a program writes while it runs is not. So a workspace is looked at
 when a turn ends and when its agent does. That takes a few look-ups, and a walk of bounded length if there was a call
-since the last one. What was there before the agent, and what a reviewed call names, is passed over. A daemon that was
-started anew counts from its own start.
+since the last one. What was there before the agent, and what a reviewed call names, is passed over, and so is what git
+brought from the history that the repository had then. What a remote has, and what a hook manager of the project writes,
+is told with less weight. A daemon that was started anew counts from its own start.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.sandbox.layout import RUN_LATER
 
 if TYPE_CHECKING:
+    from supervisor.runtime.sandbox.history import Origin
     from supervisor.runtime.sandbox.planted import Planted
 
 MOST_TOLD = 500
@@ -53,6 +55,14 @@ WAY_OUT = (
 )
 
 
+WAY_OUT_OF_BROUGHT = (
+    "Nothing needs to be done if that is what the work was for. What a remote has is what the repository says that it "
+    "has, which an agent could write."
+)
+
+HOOKS_PATH = "core.hookspath"
+
+
 @dataclass(slots=True)
 class _Known:
     """One agent, while it works."""
@@ -62,6 +72,8 @@ class _Known:
     commands: set[str] = field(default_factory=set)
     keys: frozenset[tuple[str, str]] | None = None
     """Keys of git that were there, or were reported; None before the first look."""
+    tips: frozenset[str] = frozenset()
+    """Commits that references named at the first look."""
     acted: bool = False
     """Whether programs may have run since the last look into all folders."""
     looking: bool = False
@@ -129,6 +141,7 @@ class Planting:
 
     async def _look(self, agent: str, known: _Known) -> None:
         """Look until nothing happened meanwhile; the agent is forgotten with its end."""
+        from supervisor.runtime.sandbox.history import tips
         from supervisor.runtime.sandbox.planted import look
 
         known.again = True
@@ -142,34 +155,58 @@ class Planting:
             deep, known.acted = known.keys is None or known.acted or known.over, False
             found = await anyio.to_thread.run_sync(partial(look, workspace, checkout, known.since, deep=deep))
             if known.keys is None:
+                known.tips = await anyio.to_thread.run_sync(tips, checkout)
                 known.keys, known.acted = found.keys, True  # how the agent finds it
             else:
-                self._report(about, known, known.keys, found)
+                await self._report(about, known, known.keys, found)
         known.looking = False
         if known.over:
             self._agents.pop(agent, None)
 
-    def _report(self, about: Summary, known: _Known, before: frozenset[tuple[str, str]], found: "Planted") -> None:
+    async def _report(
+        self, about: Summary, known: _Known, before: frozenset[tuple[str, str]], found: "Planted"
+    ) -> None:
         paths = [path for path in found.files if not _told(path, known.told)]
         known.keys = before | found.keys
         keys = [(key, value) for key, value in sorted(found.keys - before) if not _named(key, known.commands)]
         known.told.update(paths)
         if not paths and not keys:
             return
-        names = [
-            *(_short(path, about.workspace) for path in paths),
-            *(_short(f"{k} = {v}", about.workspace) for k, v in keys),
-        ]
+        origins = await anyio.to_thread.run_sync(_origins, paths, keys, Path(about.workspace), known.tips)
+        brought = [name for name, origin in origins if origin in ("remote", "manager")]
+        planted = [name for name, origin in origins if not origin]
+        where = f"came into {about.workspace}"
+        if planted:
+            text = f"{where}, and no reviewed call told of it"
+            self._tell_of(about, planted, text, Severity.MEDIUM, WAY_OUT)
+        if brought:
+            text = f"{where}, as a remote has them, or as a hook manager of the project writes them"
+            self._tell_of(about, brought, text, Severity.LOW, WAY_OUT_OF_BROUGHT)
+
+    def _tell_of(self, about: Summary, names: list[str], where: str, severity: Severity, way_out: str) -> None:
+        shown = ", ".join(_short(name, about.workspace) for name in names[:MOST_NAMED])
         more = f", and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
         what = counted(len(names), "file or setting", "files and settings")
         self._fault(
             about.agent,
             "run_later",
-            f"While agent {about.agent} worked, {what} that programs of people obey later came into {about.workspace}, "
-            f"and no reviewed call told of it: {', '.join(names[:MOST_NAMED])}{more}.",
-            Severity.MEDIUM,
-            WAY_OUT,
+            f"While agent {about.agent} worked, {what} that programs of people obey later {where}: {shown}{more}.",
+            severity,
+            way_out,
         )
+
+
+def _origins(
+    paths: list[str], keys: list[tuple[str, str]], workspace: Path, tips: frozenset[str]
+) -> list[tuple[str, "Origin"]]:
+    """Return the names of files and keys, each with where it comes from. Blocks."""
+    from supervisor.runtime.sandbox.history import origin, points_to_manager
+
+    found = [(path, origin(Path(path), workspace, tips)) for path in paths]
+    for key, value in keys:
+        is_managers = key.lower().endswith(f": {HOOKS_PATH}") and points_to_manager(value, workspace, tips)
+        found.append((f"{key} = {value}", "manager" if is_managers else ""))
+    return found
 
 
 def _told(path: str, told: set[str]) -> bool:

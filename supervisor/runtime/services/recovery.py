@@ -4,7 +4,7 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.core.board import Board
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.daemon.submission import NAME, Submission, UnavailableError
+from supervisor.runtime.daemon.submission import NAME, OwnApproval, Submission, UnavailableError
 from supervisor.runtime.incidents.log import REPORTS_NAME, SAFE_ID
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
@@ -200,7 +200,7 @@ class Recovering:
                 permission_mode=task.permission_mode,
                 monitoring_level=task.monitoring_level,
                 resume_session=task.resume_session,
-                approval=wanted.approval,
+                approval=OwnApproval(**asdict(wanted.approval)) if wanted.approval else None,
             )
         except ValidationError as error:  # the report may be of another program, or of an older version
             faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())

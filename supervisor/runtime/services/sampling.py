@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import psutil
 
@@ -105,6 +106,7 @@ class Sampling:
         found = await anyio.to_thread.run_sync(self._pass, self._targets())
         for agent, figures in found.items():
             self._tell(agent, figures)
+            await anyio.lowlevel.checkpoint()  # a thousand at once would hold up the gate for a second
 
     def _targets(self) -> list[Target]:
         """Every agent that runs; what ended is forgotten."""
@@ -145,10 +147,8 @@ class Sampling:
         """Tell the session, where it still lives and the look says something new."""
         watched, now = self._watched[agent], self._clock.mono()
         watched.disk_mb = figures.disk_mb or watched.disk_mb
-        alive = any(
-            session.summary.agent == agent and session.launched and not session.processes_ended
-            for session in self._board.live()
-        )
+        session = self._board.find(agent)
+        alive = session is not None and session.launched and not session.processes_ended
         if not alive or not figures.processes or not self._is_news(watched, figures, now):
             return
         watched.told, watched.told_at = figures, now

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from interventions.approval import ApprovalSettings
 from monitors.contract.errors import NumberedUsageError, UsageError
 from monitors.contract.words import MonitoringLevel
 from supervisor.config.model import PermissionMode
@@ -20,7 +19,14 @@ from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp, TaskEdited, TaskMoved, TaskReordered, TasksAdded
 from supervisor.protocol.tasks import TaskSpec, TaskState, TaskStep, TaskWorkspace
 from supervisor.protocol.words import MergeMode
-from supervisor.runtime.daemon.submission import Label, OwnLimits, Submission, SubmissionRequest
+from supervisor.runtime.daemon.submission import (
+    ForProgram,
+    Label,
+    OwnApproval,
+    OwnLimits,
+    Submission,
+    SubmissionRequest,
+)
 
 MOST_AT_ONCE = 10_000
 """Tasks that may be added with one request: as many as may be open."""
@@ -43,23 +49,23 @@ class TaskChange(SubmissionRequest):
     limits: OwnLimits | None = None
     """Single limits of its own; the others are as configured."""
     max_cost_usd: Annotated[float | None, Field(gt=0)] = None
-    verify: str | None = None
+    verify: ForProgram | None = None
     merge: MergeMode | None = None
     target: str | None = None
     retries: Annotated[int | None, Field(ge=0, le=100)] = None
     labels: Annotated[tuple[Label, ...] | None, Field(max_length=32)] = None
     workspace: TaskWorkspace | None = None
     permission_mode: PermissionMode | None = None
-    approval: ApprovalSettings | None = None
+    approval: OwnApproval | None = None
     name_prefix: str | None = None
-    model: str | None = None
+    model: ForProgram | None = None
     monitoring_level: Annotated[MonitoringLevel | None, Field(strict=False)] = None
 
     def given(self) -> dict[str, Any]:
         """The fields that were given, as a `TaskSpec` has them."""
         found = {name: getattr(self, name) for name in self.model_fields_set if name in _SPEC}
         if self.approval is not None:
-            found["approval"] = self.model_dump(include={"approval"}, mode="json")["approval"]
+            found["approval"] = self.approval.given()
         if self.limits is not None:
             found["limits"] = self.limits.model_dump(exclude_unset=True)
         return found

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import anyio.to_thread
 
+from host.apart import ApartError, run_apart
 from interventions.recovery.crash_context import LastAttempt
 from monitors.contract.actions import CHANGING_TOOLS
 from monitors.contract.errors import ChaperonError
@@ -37,7 +38,7 @@ async def last_attempt(task: StoredTask, before: Summary, changed: ChangedFiles)
         changed: Tells the files changed by whatever means, a shell too. If it cannot, those of reviewed calls are told.
     """
     runs = task.runs[:-1]
-    uncommitted, last_commit = await anyio.to_thread.run_sync(_of_git, before.workspace)
+    uncommitted, last_commit = await anyio.to_thread.run_sync(_told_by_git, before.workspace)
     mid_turn = before.unanswered or (before.state in CRASHED and not before.failed)
     told_by_how = len(runs) == 1 and runs[0].agent == before.agent
     return LastAttempt(
@@ -69,9 +70,15 @@ async def _modified(before: Summary, changed: ChangedFiles) -> Sequence[str]:
         return list(dict.fromkeys(written))
 
 
+def _told_by_git(workspace: str) -> tuple[Sequence[str] | None, str]:
+    try:
+        return run_apart(_of_git, workspace) if Path(workspace).is_dir() else (None, "")
+    except ApartError as error:
+        log.warning("what git knows of %s is not told: %s", workspace, error)
+        return None, ""
+
+
 def _of_git(workspace: str) -> tuple[Sequence[str] | None, str]:
     """Return the uncommitted paths, None if they are not known, and the last commit. Blocks."""
-    if not Path(workspace).is_dir():
-        return None, ""
     found = Lookups(workspace)
     return found.changed_files(), found.last_commit()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from host.apart import ApartError, run_apart
 from interventions.texts import work_texts
 from monitors.contract.issues import Issue
 from monitors.contract.wording import counted
@@ -150,7 +151,10 @@ class WorkCompletion:
             return NextStep(TaskStep.PARK, f"its target is {merge.branch}, which is the branch of its own work")
         if not merge.target:
             return NextStep(TaskStep.PARK, f"it is not known into which branch {merge.branch} belongs")
-        loose = await anyio.to_thread.run_sync(uncommitted, Path(finished.workspace), finished.branch)
+        try:
+            loose = await anyio.to_thread.run_sync(run_apart, uncommitted, Path(finished.workspace), finished.branch)
+        except ApartError as error:
+            return NextStep(TaskStep.PARK, f"it is not known whether all its work is committed: {error}")
         if loose:
             if _given_back(finished.task) < self._merging.rules.merge.rounds:
                 return self._rework(finished, work_texts.not_committed(loose, merge.branch), move)

@@ -12,6 +12,7 @@ import pygit2
 from pydantic import Field
 
 from checkpoints.workspace.repository import project_of
+from host.apart import ApartError, run_apart
 from monitors.contract.errors import UsageError
 from supervisor.core.board import Board
 from supervisor.core.decisions.validation import refuse_illegal
@@ -78,7 +79,7 @@ class Redirecting:
         prompt = stored.spec.prompt if stored else wanted.text
         Submission(prompt=prompt, repository=known.workspace).check_words()
         if wanted.wip_commit:
-            await anyio.to_thread.run_sync(commit_unfinished, known.workspace, known.branch, known.task.prompt)
+            await anyio.to_thread.run_sync(_commit_apart, known.workspace, known.branch, known.task.prompt)
         self._refuse(agent)  # that took its time
         if stored is not None:
             self._refuse_unready(stored.id)
@@ -131,7 +132,7 @@ class Redirecting:
         if stored is None:
             Submission(prompt=wanted.text, repository=known.workspace).check_words()
         if wanted.wip_commit:
-            await anyio.to_thread.run_sync(commit_unfinished, known.workspace, known.branch, known.task.prompt)
+            await anyio.to_thread.run_sync(_commit_apart, known.workspace, known.branch, known.task.prompt)
             self._refuse(known.agent)  # that took its time
         if stored is None:
             return await self.submit(_following(known, wanted), by, Claim(id_, ""))
@@ -221,6 +222,16 @@ def _following(known: Summary, wanted: RedirectBody) -> Submission:
     )
 
 
+def _commit_apart(workspace: str, branch: str, prompt: str) -> str:
+    try:
+        return run_apart(commit_unfinished, workspace, branch, prompt)
+    except ApartError as error:
+        raise UsageError(
+            f"The unfinished work in {workspace} was not committed: {error}.",
+            way_out="Look for files without end in it, and ask again; or leave --wip-commit out.",
+        ) from error
+
+
 def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:
     """Commit all that is uncommitted on an agent's own branch; returns the commit, empty if there was nothing. Blocks.
 
@@ -248,7 +259,7 @@ def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:
         author = pygit2.Signature(*WIP_AUTHOR)
         message = f"WIP: {' '.join(prompt.split())[:60]}\n\nUnfinished work, committed as the agent got another task.\n"
         return str(repository.create_commit("HEAD", author, author, message, tree, [repository.head.target]))
-    except (pygit2.GitError, OSError, KeyError) as error:
+    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         raise UsageError(
             f"The unfinished work in {workspace} could not be committed: {error}; nothing was changed."
         ) from error

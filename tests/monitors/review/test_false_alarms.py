@@ -71,6 +71,9 @@ IN_A_WORKSPACE = [
     "curl -X DELETE http://localhost:3000/api/items/1",
     "sed -i '' s/a/b/ src/a.py",
     "rm .claude/settings.json.example",
+    "openapi-generator generate -i api.yaml -g go -o gen --remove-operation-id-prefix",
+    "svgo --remove-metadata icon.svg",
+    "html-minifier --remove-comments index.html",
 ]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
-from monitors.review import ReviewSettings, make_reviewer
+from monitors.review import NoFiles, ReviewSettings, make_reviewer
 from monitors.review.scene.lookups import FileLookups
 from supervisor.runtime.filesystem import FileFacts
 from tests.eval.hostile import HOSTILE
@@ -247,6 +247,15 @@ def test_work_grows_no_faster_than_the_input() -> None:
         counted(Action("Bash", {"command": piece * 8}))
         small, large = (counted(Action("Bash", {"command": piece * many}))[0] for many in (100, 400))
         assert large < small * 8, piece
+
+
+def test_work_for_files_that_many_commands_write_grows_no_faster_than_these() -> None:
+    for piece in ("ln -s l{0} m{0};", "chmod +x s{0};", "sed -i s/a/b/ s{0};"):
+        _, small, large = (
+            counted(Action("Bash", {"command": "".join(map(piece.format, range(many)))}, "/w", "/w"), NoFiles())[0]
+            for many in (2, 50, 200)
+        )
+        assert large < small * 5, piece
 
 
 PIECES = ["$(", ")", "`", "'", '"', "${x", "}", "\\", "\n", ";", "|", "&&", "<<E\n", "<(", "[[", "((", "*", "\0", "\ud800", "--", "eval ", "sudo -i ", "xargs -a ", "sh -c ", "cmd /c ", "read x <<< ", "printf -v x ", "declare -n a=b ", "find . -exec ", "\\;", "perl -e '$x = \"a\" . ", "psql <<< "]  # fmt: skip

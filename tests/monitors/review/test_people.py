@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import monitors.review
-from monitors.contract.actions import SUBJECT_FIELDS, Action, ReviewContext
+from monitors.contract.actions import Action, ReviewContext
+from monitors.contract.subjects import SUBJECT_FIELDS
 from monitors.contract.words import Decision
 from monitors.review import ReviewSettings, make_reviewer
 from monitors.review.catalogue import NAMES, check, failures, listed, matching, near

@@ -68,12 +68,12 @@ def test_what_waits_for_a_person_is_told_with_until_when_and_how_to_answer() -> 
     below, how = below_row(told, NOW)
     assert below.startswith("waits for approval (since ")
     assert below.endswith("in 20.0 s): Bash git push: it publishes")
-    assert how == "To answer: chaperon approve a1, or chaperon deny"
+    assert how == "To answer: chaperon approve a1, or chaperon deny a1"
     assert facts_of(portrait(told, None, NOW))["waiting"] == f"{below}; {how}"
     many = agent(waiting=[{**waiting, "request_id": str(number)} for number in range(MOST_WAITING + 2)])
     assert list(below_row(many, NOW))[MOST_WAITING:] == [
         "and 2 more: chaperon approvals",
-        "To answer: chaperon approve a1 --all, or chaperon deny",
+        "To answer: chaperon approve a1 --all, or chaperon deny a1 --all",
     ]
 
 
@@ -149,7 +149,7 @@ def test_why_has_the_sum_what_holds_the_next_back_and_what_such_came_to() -> Non
     assert why(EXPLAINED, over=False) == [
         "the last answer was soft_correction (a1-7)",
         "  because the mildest answer comes first",
-        "  how grave it was: medium 0.5 = 0.42; in proportion is at most context_reinforcement",
+        "  severity by score: medium 0.5 = 0.42; the strongest answer in proportion: context_reinforcement",
         "  not emergency_stop: a score of 0.42 is too low for it",
         "before the next answer",
         "  1 of 10 answers of this run were given",

@@ -13,14 +13,8 @@ import orjson
 import pytest
 
 from supervisor.cli import client
-from supervisor.cli.client import (
-    DaemonGoneError,
-    MisusedError,
-    NoDaemonError,
-    RefusedError,
-    StrangerError,
-    connect,
-)
+from supervisor.cli.client import connect
+from supervisor.cli.client_errors import DaemonGoneError, MisusedError, NoDaemonError, RefusedError, StrangerError
 from supervisor.protocol.lines import MAX_LINE_BYTES
 from tests.stages.daemon import Base, served
 from tests.support import full_queue

@@ -7,7 +7,7 @@ import pytest
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import common
-from supervisor.cli.client import DaemonGoneError, NoDaemonError
+from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.cli import common
-from supervisor.cli.client import DaemonGoneError, wait_for
+from supervisor.cli.client import wait_for
+from supervisor.cli.client_errors import DaemonGoneError
 from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
 from tests.stages.daemon import Base, served, until
 

@@ -59,6 +59,8 @@ NEEDLESS_FOR_A_REVIEW = {
     "supervisor.protocol.events",
     "supervisor.protocol.merges",
     "supervisor.protocol.claude.messages",
+    "h11",
+    "supervisor.cli.client",
     "supervisor.protocol.kinds.tasks",
     "supervisor.protocol.tasks",
     "supervisor.runtime.daemon.daemon",
@@ -116,7 +118,7 @@ async def test_a_command_to_the_daemon_loads_neither_an_event_loop_nor_the_confi
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
         loaded = await anyio.to_thread.run_sync(lambda: loaded_by(*command))
-        assert loaded & HEAVY == set()
+        assert loaded & {*HEAVY, "monitors.contract.actions"} == set()
 
 
 REVIEWS = [["explain", "ls"], ["rules", "--match", "ls"]]
@@ -129,6 +131,18 @@ def test_a_review_loads_nothing_of_what_runs_agents_and_of_what_reads_a_configur
     assert loaded_by(*command) & NEEDLESS_FOR_A_REVIEW == set()
 
 
+def test_one_reviewer_explains_a_command_and_judges_it() -> None:
+    """Two would read the built-in rules twice, and compile the patterns of the command's programs twice."""
+    code = (
+        "import sys\nfrom monitors.review.rules import rules\nbegin = rules.RuleBook.__init__\n"
+        "def noted(*given):\n    sys.stderr.write('book ')\n    begin(*given)\n"
+        "rules.RuleBook.__init__ = noted\n"
+        "from supervisor.cli.__main__ import main\nmain(['explain', 'git push --force'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stderr.split() == ["book"]
+
+
 @pytest.mark.parametrize("command", REVIEWS)
 def test_a_review_by_a_configuration_file_loads_nothing_of_what_runs_agents(command: list[str], tmp_path: Path) -> None:
     file = tmp_path / "chaperon.yaml"
@@ -139,14 +153,14 @@ def test_a_review_by_a_configuration_file_loads_nothing_of_what_runs_agents(comm
 
 
 def test_no_command_loads_what_takes_time_for_its_usage() -> None:
-    """The modules of all commands are loaded, as `--help` of each does; only those of reviews load the reviewer.
+    """The modules of all commands are loaded, as `--help` of each does.
 
     anyio without an event loop takes some milliseconds.
     """
     modules = sorted({place.partition(":")[0] for place in COMMANDS.values()})
     code = f"import sys\nfor name in {modules!r}: __import__(name)\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
-    assert set(done.stdout.split()) & HEAVY == {"anyio", "monitors.review"}
+    assert set(done.stdout.split()) & HEAVY == {"anyio"}
 
 
 def test_the_first_finding_of_the_doctor_waits_for_nothing_that_takes_time() -> None:

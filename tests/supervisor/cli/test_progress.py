@@ -1,8 +1,12 @@
 """Progress in a command."""
 
+import socket
+from typing import Any, cast
+
 import pytest
 
-from supervisor.cli.progress import QUIET_SECONDS, Shower, shown
+from supervisor.cli.client import Client, Wait
+from supervisor.cli.progress import QUIET_SECONDS, Shower, asked_of, shown
 
 
 class Clock:
@@ -44,3 +48,42 @@ def test_quiet_work_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with shown("replaying", "", "MiB", quiet=True) as report:
         report(1, 2)
     assert capsys.readouterr().err == ""
+
+
+class AskedDaemon:
+    """Answers how far it is, and then what was asked."""
+
+    def __init__(self, *work: dict[str, Any]) -> None:
+        self.answering, self.asking = socket.socketpair()
+        self._work = work
+
+    def get(self, path: str) -> list[dict[str, Any]]:
+        assert path == "/v1/work"
+        self.answering.sendall(b"done")
+        return list(self._work)
+
+    def forgets(self, wait: Wait) -> bytes:
+        wait(self.asking, None)
+        return self.asking.recv(4)
+
+
+RESTORING = {"what": "restoring", "subject": "a1", "unit": "file", "done": 1, "total": 4, "seconds": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("work", "shows"), [((), "forgetting a1, for "), ((RESTORING,), "restoring a1: 1 of 4 files, 25 %")]
+)
+def test_what_a_daemon_was_asked_for_is_shown_by_itself_if_the_daemon_does_not_say_how_far_it_is(
+    work: tuple[dict[str, Any], ...],
+    shows: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    monkeypatch.setattr("supervisor.cli.progress.ASKED_SECONDS", 0.01)
+    monkeypatch.setattr("supervisor.cli.progress.UNTOLD_SECONDS", 0.0)
+    daemon = AskedDaemon(*work)
+    with daemon.asking, daemon.answering:
+        assert asked_of(cast("Client", daemon), daemon.forgets, "forgetting", "a1") == b"done"
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(shows)

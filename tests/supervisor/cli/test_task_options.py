@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from interventions.approval import ApprovalSettings
 from supervisor.cli.commands.work.run import run_command
 from supervisor.cli.task_options import body_of, task_options
-from supervisor.runtime.daemon.submission import OwnLimits, Submission
+from supervisor.runtime.daemon.submission import OwnApproval, OwnLimits, Submission
 
 
 @click.command()
@@ -48,20 +48,22 @@ def test_a_run_has_an_option_for_each_field_of_a_submission() -> None:
 
 
 def test_each_setting_of_approvals_has_an_option() -> None:
-    assert set(everything()["approval"]) == {one.name for one in fields(ApprovalSettings)}
+    assert (
+        set(everything()["approval"]) == {one.name for one in fields(ApprovalSettings)} == set(OwnApproval.model_fields)
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "approval"),
     [
         (("--approval", "ask"), {"mode": "ask"}),
-        (("--approval-type", "network"), {"require_approval_for": ["network"], "mode": "ask"}),
-        (("--approval-tool", "WebFetch"), {"tools": ["WebFetch"], "mode": "risky"}),
+        (("--approval-type", "network"), {"require_approval_for": ["network"]}),
+        (("--approval-tool", "WebFetch"), {"tools": ["WebFetch"]}),
         (("--approval", "ask", "--no-approval-tool", "Edit"), {"mode": "ask", "auto_approve": ["Edit"]}),
-        (("--approval-minutes", "1.5"), {"deadline_seconds": 90.0, "mode": "risky"}),
+        (("--approval-minutes", "1.5"), {"deadline_seconds": 90.0}),
     ],
 )
-def test_what_is_said_of_approvals_counts_without_a_mode(words: tuple[str, ...], approval: dict[str, Any]) -> None:
+def test_what_is_said_of_approvals_is_sent_and_nothing_else(words: tuple[str, ...], approval: dict[str, Any]) -> None:
     assert body(*words) == {"approval": approval}
 
 

@@ -246,7 +246,7 @@ def test_a_file_that_anybody_can_write_is_refused(tmp_path: Path) -> None:
 
 def test_a_named_file_must_exist_and_be_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, says in (("gone.yaml", "no such file"), (".", "Is a directory"), ("pipe", "is no regular file")):
+    for path, says in (("gone.yaml", "no such file"), (".", "is no regular file"), ("pipe", "is no regular file")):
         with pytest.raises(ConfigError, match=says):
             load({"HOME": str(tmp_path)}, tmp_path / path, system=tmp_path / "none")
 

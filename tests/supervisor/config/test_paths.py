@@ -140,3 +140,11 @@ def test_a_folder_that_was_made_for_another_user_is_that_users(tmp_path: Path) -
     (tmp_path / "ada").mkdir(mode=0o750)
     os.chown(tmp_path / "ada", 4242, 0)
     assert hosts(tmp_path / "ada/s", 0) == {0, 4242}
+
+
+@pytest.mark.parametrize("variable", ["STATE_DIRECTORY", "RUNTIME_DIRECTORY"])
+def test_a_place_that_cannot_be_used_is_said_with_the_variable_that_put_it_there(tmp_path: Path, variable: str) -> None:
+    environ = {"STATE_DIRECTORY": str(tmp_path / "state"), "RUNTIME_DIRECTORY": str(tmp_path / "run")}
+    Path(environ[variable]).write_text("in the way")
+    with pytest.raises(PlaceError, match=f"set {variable} to a directory of your own"):
+        prepare(places(environ, UID), UID)

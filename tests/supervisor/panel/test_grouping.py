@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from supervisor.core.states import TABLE, Transition
-from supervisor.panel.grouping import GROUPS, MOST_ENDED, attention, grouped, labels_of, steps, verbs, with_label
+from supervisor.panel.grouping import (
+    GROUPS,
+    MOST_ENDED,
+    attention,
+    grouped,
+    labels_of,
+    question,
+    steps,
+    verbs,
+    with_label,
+)
 from supervisor.protocol.words import AgentState
 
 
@@ -54,3 +64,23 @@ def test_a_label_chooses_the_agents_that_have_it() -> None:
     assert with_label(agents, "ui") == agents[:1]
     assert with_label(agents, "") == agents
     assert with_label(agents, "u") == []
+
+
+WHICH = "I can use SQLite or PostgreSQL. Which of the two do you want? I need your decision before I go on."
+
+
+@pytest.mark.parametrize(
+    ("one", "asks"),
+    [
+        (agent("idle", words=WHICH), "Which of the two do you want?"),
+        (agent("done", words="Done.", result=WHICH), "Which of the two do you want?"),
+        (agent("done", result=WHICH, removed_at=2.0), ""),
+        (agent("running", words=WHICH), ""),
+        (agent("failed", words=WHICH), ""),
+        (agent("done", result="See https://example.org/?page=2 for it."), ""),
+        (agent("done", result=WHICH + " It works. " * 40), ""),
+        (agent("done", result="All done."), ""),
+    ],
+)  # fmt: skip
+def test_a_question_at_the_end_of_an_agents_words_is_one_to_a_person(one: dict[str, Any], asks: str) -> None:
+    assert question(one) == asks

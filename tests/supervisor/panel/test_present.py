@@ -12,6 +12,7 @@ from supervisor.panel.present import Present
 from supervisor.protocol import events
 from supervisor.runtime.daemon.daemon import Daemon
 from tests.stages.daemon import PATIENCE_SECONDS, Base, served, until
+from tests.supervisor.cli.commands.work.test_merge import begun
 
 
 @asynccontextmanager
@@ -65,3 +66,17 @@ async def test_a_daemon_whose_journal_is_another_one_is_read_whole(base: Base) -
         assert not feed.away
         present._agents.clear()
         assert [one["agent"] for one in (await present.read()).agents] == ["a1"]
+
+
+async def test_a_branch_that_waits_to_be_merged_is_there_until_it_is_merged(base: Base) -> None:
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    async with served(base) as (daemon, client), followed(base) as (feed, present):
+        await caught_up(feed, daemon)
+        assert (await present.read()).merges == []
+        await begun(base, daemon)
+        await until(lambda: daemon.board.merges.find("a1").phase == "proposed")
+        await caught_up(feed, daemon)
+        assert [one["id"] for one in (await present.read()).merges] == ["a1"]
+        assert (await client.post("/v1/merges/a1/carry-out", json={"into": "main"})).json()["phase"] == "merged"
+        await caught_up(feed, daemon)
+        assert (await present.read()).merges == []

@@ -1,10 +1,16 @@
 """Reports over a time, from made events and from a daemon's journal."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
-from supervisor.report.markdown import as_markdown
+import pytest
+from markdown_it import MarkdownIt
+
+from supervisor.cli.words import clean
+from supervisor.report.markdown import as_markdown, plain
 from supervisor.report.page import as_html
 from supervisor.report.tally import ReportData, ReportTally
 from tests.stages.daemon import Base, ended, served, until
@@ -71,8 +77,26 @@ def test_nothing_that_an_agent_wrote_is_markup_in_a_report() -> None:
     assert "\u202e" not in html + markdown
     assert "$1.50" in html
     assert r"\<script\>" in markdown
-    assert "](http" not in markdown
+    assert r"\[x\](http\://evil)" in markdown
     assert all(line.count("|") - line.count(r"\|") in (0, 9, 8, 6, 5, 3) for line in markdown.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOSTILE, "# head", "- item", "+ item", "1. one", "2) two", "===", "a\\b", "_em_ __strong__ *em* **strong**", "`code` ``c``",
+        "![picture](x) [link](y) [ref]", "<b>bold</b> <https://evil.org>", "&amp; &#35;", "~~gone~~", "https://evil.org www.evil.org",
+    ],
+)  # fmt: skip
+def test_markdown_shows_the_text_of_others_as_it_stands(text: str) -> None:
+    shown = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(plain(text))
+    assert re.fullmatch(r"<p>[^<>]*</p>\n", shown), shown
+    assert unescape(shown)[3:-5] == clean(text, 120)
+
+
+def test_text_without_a_meaning_in_markdown_is_as_it_is_in_a_terminal_too() -> None:
+    for text in ("Translate the manual.", "files.delete-outside", "repetitive_errors", "git push (-f) #3: /tmp/a+b!"):
+        assert plain(text) == text
 
 
 async def test_a_report_says_what_agents_did_what_was_stopped_and_which_rules_fired(base: Base, tmp_path: Path) -> None:
@@ -84,7 +108,7 @@ async def test_a_report_says_what_agents_did_what_was_stopped_and_which_rules_fi
         printed = await chaperon("report", "--week")
         assert printed.exit_code == 0, printed.output
         assert "1 agent made 3 calls: 1 blocked, 1 changed" in printed.output
-        assert r"git\.push\-force" in printed.output
+        assert "git.push-force" in printed.output
         assert "Tidy up" in printed.output
         facts = json.loads((await chaperon("report", "--json")).stdout)
         assert facts["decisions"] == {"allow": 1, "block": 1, "modify": 1}

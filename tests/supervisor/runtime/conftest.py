@@ -16,7 +16,8 @@ import pytest
 from supervisor.runtime.processes.bounds import cgroups
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import end_leftovers
-from supervisor.runtime.processes.shim_client import CliOutput, Exited, ExitRecord, ShimClient, ShimEvent, ShimSpec
+from supervisor.runtime.processes.shim_client import ShimClient, ShimSpec
+from supervisor.runtime.processes.shim_events import CliOutput, Exited, ExitRecord, ShimEvent
 from supervisor.runtime.shim import process_tree
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
 from tests.stages.daemon import Base

@@ -63,7 +63,9 @@ async def test_an_action_that_waits_is_in_the_summary_of_its_agent_and_people_ar
         await made.chaperon("approve", "a1")
         await made.ended()
         assert orjson.loads(await made.chaperon("show", "a1", "--json"))["waiting"] == []
-    assert heard.read_text().startswith(f"a1 {shown['task_details']['id']} Bash echo 1 > made.txt file_write")
+    assert heard.read_text().startswith(
+        f"a1 {shown['task_details']['id']} Bash echo 1 > made.txt it writes or makes files ("
+    )
 
 
 async def test_at_the_deadline_an_action_is_denied_and_the_end_of_the_agent_says_so(tmp_path: Path) -> None:

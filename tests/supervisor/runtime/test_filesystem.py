@@ -1,5 +1,6 @@
 """Facts of the file system and of git, on real files."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -101,3 +102,12 @@ def test_a_script_that_is_run_is_read(repository: Path) -> None:
         reviewed(command, repository)
         for command in ("sh bad.sh", "./bad.sh", "python3 bad.py", "sh good.sh", "./good.sh")
     ] == [Decision.BLOCK] * 3 + [Decision.ALLOW] * 2
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("place", [".gitignore", ".git/info/exclude", ".git/config", "script.sh"])
+def test_a_review_waits_for_no_pipe_that_an_agent_put_there(repository: Path, place: str) -> None:
+    (repository / place).unlink(missing_ok=True)
+    os.mkfifo(repository / place)
+    action = Action("Bash", {"command": "rm -rf data; sh script.sh"}, str(repository), str(repository))
+    assert make_reviewer(facts=FileFacts()).review(action, ReviewContext(home="/home/ann")).decision

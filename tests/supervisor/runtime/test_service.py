@@ -116,7 +116,7 @@ def test_a_state_directory_that_cannot_be_written_is_refused_with_the_way_out(ba
     done = without_power(base, "-m", "supervisor.cli", "serve")
     assert done.returncode == 1, done.stderr
     assert "cannot be written (read-only file system, or its mode)" in done.stderr
-    assert "XDG_STATE_HOME" in done.stderr
+    assert "STATE_DIRECTORY" in done.stderr
     assert list(base.places.state.iterdir()) == []
     assert not base.places.socket.exists()
 

@@ -115,7 +115,7 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
         with terminal(base, *TOP) as screen:
             await screen.shows("No agent runs")
             await daemon.submit(base.submission(prompt=f"Write it {HOSTILE}"), by="test")
-            await screen.shows("a1", "ASKS", "echo one > one", "1 wait for you", "[red]bold[/red]")
+            await screen.shows("a1", "ASKS", "echo one > one", "1 waits for you", "[red]bold[/red]")
             await screen.keys("a")
             await until(lambda: len(base.ran()) == 1)
             await screen.shows("ASKS", without="echo one > one")
@@ -176,7 +176,7 @@ async def test_without_colour_the_board_has_each_state_in_words_as_the_manual_sh
         await daemon.submit(base.submission(prompt="Write it"), by="test")
         await until(lambda: bool(daemon.board.summary("a1").waiting))
         with terminal(base, *TOP, NO_COLOR="1") as screen:
-            shown = await screen.shows("a1", "ASKS", "echo one > one", "1 wait for you")
+            shown = await screen.shows("a1", "ASKS", "echo one > one", "1 waits for you")
             drawn = await anyio.to_thread.run_sync(screen.tmux, "capture-pane", "-e", "-p")
             assert hues(drawn) == []
             assert hues("\x1b[1;31m \x1b[38;5;9m \x1b[48;2;1;2;2m \x1b[38;5;240m") == ["1;31", "38;5;9", "48;2;1;2;2"]

@@ -32,3 +32,18 @@ def test_a_row_fits_eighty_columns_whatever_an_agent_is_called_or_does() -> None
     (row,) = rows([agent("n" * 200, words="w" * 500, cost_usd=123456.0, reviews={"block": 10**6, "allow": 10**7})], [])
     assert sum(len(cell) + 2 for cell in row.cells()) <= 104
     assert "\n" not in "".join(row.cells())
+
+
+def test_who_asks_something_or_has_work_to_merge_comes_before_the_rest_with_the_way_to_go_on() -> None:
+    merge = {"id": "m", "phase": "parked", "branch": "chaperon/m", "target": "main", "commits": 1, "files": 2}
+    merges = [{**merge, "why": "main and it disagree in 1 file"}, {**merge, "id": "a", "phase": "merged"}]
+    done = {"state": "done", "ended_at": 1.0}
+    agents = [agent("a"), agent("q", **done, result="Which one do you want?"), agent("m", **done, result="Renamed.")]
+    found = rows(agents, [], merges)
+    assert [(row.name, row.waits) for row in found] == [("q", True), ("m", True), ("a", False)]
+    assert [row.cells()[1] for row in found] == ["done", "MERGE", "running"]
+    assert found[0].now() == "Which one do you want?"
+    told = "\n".join(details(found[1]))
+    assert "chaperon/m into main: 1 commit, 2 files" in told
+    assert "disagree in 1 file" in told
+    assert "chaperon merge m" in told

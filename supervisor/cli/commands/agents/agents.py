@@ -10,27 +10,40 @@ import click
 from monitors.contract.wording import counted, dollars
 from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.agent_words import with_task_text
-from supervisor.cli.client import Client, RefusedError, wait_for
+from supervisor.cli.client import Client, wait_for
+from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.following import events
 from supervisor.cli.many import Many, control, many_options
 from supervisor.cli.tables import table
 from supervisor.runtime.clock import Clock
 
+PAGE = 200
+"""Rows of a table unless more are asked for, as `task list` has them."""
+
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Those too that ended long ago.")
 @click.option("--label", help="Only those whose task has this label.")
+@click.option("--after", metavar="AGENT", help="Only those submitted after it.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help=f"How many at most: {PAGE} in a table, and all in JSON, if left out."
+)
 @common.json_option
-def ps(every: bool, label: str | None, as_json: bool) -> None:
-    """List agents: those at work, and of the ended ones the latest and those that need a look."""
+def ps(every: bool, label: str | None, after: str | None, limit: int | None, as_json: bool) -> None:
+    """List agents, oldest first: those at work, and of the ended ones the latest and those that need a look."""
+    asked = {"recent": None if every else "true", "label": label, "after": after, "limit": limit}
+    if limit is None and not as_json:
+        asked["limit"] = PAGE + 1
 
     def work() -> None:
         daemon = common.daemon()
-        query = {**({} if every else {"recent": "true"}), **({} if label is None else {"label": label})}
-        agents = daemon.get("/v1/agents", **query)
+        query = {name: value for name, value in asked.items() if value is not None}
+        whole = as_json and limit is None
+        agents = common.all_agents(daemon, **query) if whole else daemon.get("/v1/agents", **query)
         if as_json:
             terminal.echo_json([with_task_text(agent) for agent in agents])
             return
+        more, agents = limit is None and len(agents) > PAGE, agents[: limit or PAGE]
         now = Clock().wall()
         head, *rows = table(agent_words.COLUMNS, [agent_words.row(agent, now) for agent in agents])
         terminal.echo(head)
@@ -42,10 +55,12 @@ def ps(every: bool, label: str | None, as_json: bool) -> None:
         if held_by := agent_words.held_by(head, agents):
             for line in terminal.wrapped(held_by, 0):
                 terminal.echo(line)
+        if more:
+            next_ones = f"the same with --after {agents[-1]['agent']}"
+            terminal.echo(f"These are the first {PAGE}. The next ones: {next_ones}. More at once: --limit.", err=True)
         health = daemon.get("/v1/health")
-        if label is None and (
-            left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)
-        ):
+        is_all = label is None and after is None and limit is None and not more
+        if is_all and (left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)):
             terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
         if taken_over := health.get("taken_over"):
             for line in terminal.wrapped(taken_over, 0):

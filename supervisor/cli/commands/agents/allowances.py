@@ -16,7 +16,7 @@ from supervisor.cli.words import clean
 @click.argument("text", required=False)
 @click.option("--rule", default="", help="Excuse from this rule; reviews name theirs.")
 @click.option("--tool", default="", help="Only for this tool, such as Bash; `host` for a host of a closed sandbox.")
-@click.option("--once", is_flag=True, help="For one call; what is meant where --for is not given.")
+@click.option("--once", is_flag=True, help="For one call; so it is without --for.")
 @click.option("--for", "seconds", type=Duration(), help="For a while, such as 10m; with --once for one call within it.")
 @common.json_option
 def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, seconds: float | None, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """Commands about what waits for a person: approvals, approve, deny, recover."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,14 @@ import click
 from monitors.contract.errors import NotFoundError, UsageError
 from supervisor.cli import common, terminal
 from supervisor.cli.agent_words import with_task_text
-from supervisor.cli.client import RefusedError
+from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.words import clean, local, what
 
 
 @click.command()
 @common.json_option
 def approvals(as_json: bool) -> None:
-    """List the actions that wait for a person."""
+    """List the actions that wait for a person, and hosts that closed sandboxes refused."""
 
     def work() -> None:
         waiting = common.daemon().get("/v1/approvals")
@@ -38,7 +39,10 @@ def approvals(as_json: bool) -> None:
 @click.option("--reason", "--note", "note", default="", help="What the model is told with the answer.")
 @common.json_option
 def approve(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
-    """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait."""
+    """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait.
+
+    A host is opened to the agent for an hour.
+    """
     _answer(ApprovalSelection(agent, request, every), note, granted=True, as_json=as_json)
 
 
@@ -100,11 +104,16 @@ class ApprovalSelection:
         if self.agent is None and not self.every:
             raise UsageError("Nothing was answered: say whose action.", way_out="Name the agent, or say --all.")
         found = [each for each in waiting if self.agent in (None, each["agent"])]
+        there = bool(found)
         found = [each for each in found if str(each["request_id"]).startswith(self.request or "")]
         if not found:
             which = f" {self.request!r}" if self.request else ""
             whose = f" of agent {self.agent!r}" if self.agent else ""
-            raise NotFoundError(f"No action{which}{whose} waits for a person.", way_out="chaperon approvals lists all.")
+            text = f" A text for the model is said with --reason {shlex.quote(self.request or '')}." if there else ""
+            raise NotFoundError(
+                f"No action{which}{whose} waits for a person; nothing was answered.",
+                way_out=f"chaperon approvals lists all.{text}",
+            )
         if len(found) > 1 and not self.every:
             ids = ", ".join(short_ids([str(each["request_id"]) for each in found]))
             raise UsageError(

@@ -163,7 +163,13 @@ def delete(project: Path, yes: bool, as_json: bool) -> None:
     def work() -> None:
         if not yes:
             common.confirm(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
-        deleted = common.daemon().post("/v1/checkpoint-stores/delete", {"project": folder}, seconds=None)
+        daemon, body = common.daemon(), {"project": folder}
+        deleted = asked_of(
+            daemon,
+            lambda wait: daemon.post("/v1/checkpoint-stores/delete", body, seconds=None, wait=wait),
+            "deleting the checkpoints of",
+            folder,
+        )
         if as_json:
             terminal.echo_json(deleted)
         else:
@@ -188,9 +194,11 @@ def checkpoint(name: str, agent: str, project: Path | None, note: str, as_json: 
             project_checkpoints.make(project, name, common.whole_text(note), as_json=as_json)
             return
         daemon = common.daemon()
-        who = agent or _only([one for one in daemon.get("/v1/agents") if not one["ended_at"]])
+        who = agent or _only([one for one in daemon.get("/v1/agents", recent="true") if not one["ended_at"]])
         target, body = f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)}
-        made = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait))
+        made = asked_of(
+            daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait), "keeping the workspace of", who
+        )
         if as_json:
             terminal.echo_json(made)
         else:
@@ -256,7 +264,10 @@ def _only(living: Sequence[Mapping[str, Any]]) -> str:
     if len(living) == 1:
         return str(living[0]["agent"])
     names = ", ".join(str(one["agent"]) for one in living) or "none"
-    raise UsageError(f"Which agent is meant is not plain; running: {names}.", way_out="Say --agent.")
+    raise UsageError(
+        f"Not exactly one agent runs ({names}), so it must be named; nothing was done.",
+        way_out="Say --agent NAME; chaperon ps lists them.",
+    )
 
 
 def moment(at: float) -> str:

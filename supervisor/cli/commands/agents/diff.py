@@ -7,6 +7,7 @@ import click
 
 from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
+from supervisor.cli.agent_words import shared
 from supervisor.cli.tables import Column, table
 from supervisor.protocol.plain import harmless
 
@@ -58,7 +59,7 @@ def patch_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from patch.removesuffix("\n").split("\n") if patch else ()
         if each["left_out"]:
             yield f"{each['path']}: {each['change'].replace('_', ' ')}, not shown: {each['left_out']}"
-    if found["more"] or not found["files"]:
+    if found["more"] or not found["files"] or shared(found):
         yield _total(found)
 
 
@@ -69,4 +70,5 @@ def _total(found: Mapping[str, Any]) -> str:
         return f"Nothing changed from checkpoint {found['since']}{until}."
     named = f" ({found['more']:,} of them not named)" if found["more"] else ""
     lines = f"{found['added']:,} added, {found['removed']:,} removed"
-    return f"{counted(number, 'file')} changed{named}, lines: {lines}; from checkpoint {found['since']}{until}."
+    changed = f"{counted(number, 'file')} changed{named}{shared(found)}"
+    return f"{changed}, lines: {lines}; from checkpoint {found['since']}{until}."

@@ -60,7 +60,9 @@ def make(project: Path, name: str, note: str, *, as_json: bool) -> None:
     """Have one made, and print what it has."""
     body = {"project": folder_of(project), "name": name, "note": note}
     daemon = common.daemon()
-    made = asked_of(daemon, lambda wait: daemon.post(PATH, body, seconds=None, wait=wait))
+    made = asked_of(
+        daemon, lambda wait: daemon.post(PATH, body, seconds=None, wait=wait), "keeping the project", body["project"]
+    )
     if as_json:
         terminal.echo_json(made)
         return

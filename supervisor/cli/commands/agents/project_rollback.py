@@ -27,7 +27,10 @@ def roll_back(
         UnusualProjectError: It is of unusual size, and that was not confirmed.
     """
     daemon, about = common.daemon(), {"project": folder_of(project), "with_branches": with_branches}
-    plan = daemon.post(f"{path_of(name)}/plan", about, seconds=None)
+    target = f"{path_of(name)}/plan"
+    plan = asked_of(
+        daemon, lambda wait: daemon.post(target, about, seconds=None, wait=wait), "comparing with the checkpoint", name
+    )
     if dry_run and as_json:
         terminal.echo_json(plan)
     elif not as_json:
@@ -41,7 +44,12 @@ def roll_back(
     if not yes:
         common.confirm("Go back with the whole project?", "Going back was not confirmed")
     body = {**about, "unusual": unusual, "request_id": uuid4().hex}
-    done = asked_of(daemon, lambda wait: daemon.post(f"{path_of(name)}/rollback", body, seconds=None, wait=wait))
+    done = asked_of(
+        daemon,
+        lambda wait: daemon.post(f"{path_of(name)}/rollback", body, seconds=None, wait=wait),
+        "going back to",
+        name,
+    )
     if as_json:
         terminal.echo_json(done)
     else:

@@ -7,6 +7,7 @@ import click
 
 from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
+from supervisor.cli.progress import asked_of
 from supervisor.cli.times import Duration
 from supervisor.cli.words import clean
 from supervisor.runtime.clock import Clock
@@ -53,7 +54,10 @@ def forget(agent: str, branch: bool, force: bool, yes: bool, as_json: bool) -> N
             task = clean(str(daemon.get(common.agent_path(agent))["task"]["prompt"]), 60)
             asked = f"All that was written of {agent} ({task}) will be gone for good. Forget it?"
             common.confirm(asked, f"That {agent} is to be forgotten was not confirmed")
-        done: Removed = daemon.post(f"{common.agent_path(agent)}/forget", wanted, seconds=None)
+        path = f"{common.agent_path(agent)}/forget"
+        done: Removed = asked_of(
+            daemon, lambda wait: daemon.post(path, wanted, seconds=None, wait=wait), "forgetting", agent
+        )
         if as_json:
             terminal.echo_json(done)
         else:
@@ -77,7 +81,13 @@ def _told(done: Removed) -> str:
 
 def _remove(wanted: Mapping[str, Any], *, as_json: bool, named: bool) -> None:
     def work() -> int:
-        outcomes: Sequence[Removed] = common.daemon().post("/v1/removals", wanted, seconds=None)
+        daemon = common.daemon()
+        outcomes: Sequence[Removed] = asked_of(
+            daemon,
+            lambda wait: daemon.post("/v1/removals", wanted, seconds=None, wait=wait),
+            "looking at" if wanted["only_look"] else "removing",
+            "what ended agents left",
+        )
         if as_json:
             terminal.echo_json(outcomes)
         for each in () if as_json else outcomes:

@@ -81,7 +81,7 @@ def rollback(
         _confirm(plan, yes=yes, unusual=how["unusual"])
         body = {"checkpoint": name, **how}
         target = f"{common.agent_path(agent or plan['agent'])}/rollback"
-        done = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait))
+        done = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait), "going back to", name)
         if as_json:
             terminal.echo_json(done)
             return
@@ -100,7 +100,13 @@ def rollback(
 
 
 def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
-    written: Mapping[str, Any] = daemon.post(f"{checkpoint_path(name)}/workspace", {"agent": agent}, seconds=None)
+    target = f"{checkpoint_path(name)}/workspace"
+    written: Mapping[str, Any] = asked_of(
+        daemon,
+        lambda wait: daemon.post(target, {"agent": agent}, seconds=None, wait=wait),
+        "writing the checkpoint",
+        name,
+    )
     return written
 
 

@@ -8,5 +8,6 @@ replaying       what that command does
 replay_against  a change of the policy, tried against recorded calls
 replay_page     the report of a replay as one HTML file, with charts
 review          commands about reviews without a run
+reviewing       what those commands do
 trust           the command to examine a repository's settings, and the question of `run` about them
 """

@@ -34,8 +34,8 @@ def run_rehearsal(scenario: str, keep: bool, as_json: bool) -> int:
     """
     path = find(scenario, shipped_fleets())
     if is_fleet(path):
-        return anyio.run(_play, partial(_fleet, load_fleet(path)), keep, as_json)
-    return anyio.run(_play, partial(_one, load(path), str(path.absolute().parent)), keep, as_json)
+        return anyio.run(play_out, partial(_fleet, load_fleet(path)), keep, as_json)
+    return anyio.run(play_out, partial(_one, load(path), str(path.absolute().parent)), keep, as_json)
 
 
 Watch = Callable[[bytes], object]
@@ -59,7 +59,8 @@ async def _fleet(fleet: FleetScenario, base: Path, watch: Watch, quiet: bool) ->
     return {"scenario": fleet.name, **told}, findings
 
 
-async def _play(play: Callable[[Path, Watch, bool], Awaitable[Played]], keep: bool, as_json: bool) -> int:
+async def play_out(play: Callable[[Path, Watch, bool], Awaitable[Played]], keep: bool, as_json: bool) -> int:
+    """Play in a scratch directory, show what happens or how far it is, and print the outcome; returns the exit code."""
     base = _scratch_directory()
     ended_by: list[signal.Signals] = []
 

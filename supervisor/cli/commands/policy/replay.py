@@ -34,7 +34,8 @@ def replay_command(**options: Any) -> None:
     """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
-    directory, every .jsonl file below it. With --json, one object a session and a last one with the totals.
+    directory, every .jsonl file below it; of a state directory, its journal alone. With --json, one object a session
+    and a last one with the totals.
 
     Calls are reviewed as they stand: targets of links and contents of files at the time are not known, unless --here
     has them looked up as they are now. Missing facts are named, and so is each call of a journal whose decision would

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from monitors.contract.actions import Action, Review, ReviewContext, Reviewer, subject_of
+from monitors.contract.actions import Action, Review, ReviewContext, Reviewer
 from monitors.contract.errors import UsageError
+from monitors.contract.subjects import subject_of
 from supervisor.cli import common
 from supervisor.config.model import Config
 from supervisor.protocol import events

@@ -1,7 +1,9 @@
 """The report of a replay as one HTML file, with charts. It needs htpy, which comes with the extra [panel]."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import htpy as h
@@ -29,6 +31,7 @@ def replay_page(results: Sequence[Result]) -> str:
         issues.update(issue["type"] for issue in one["issues"])
     calls, events = sum(one["actions"] for one in results), sum(one["events"] for one in results)
     recorded = sum(one["recorded_seconds"] for one in results)
+    results, place = _named_shortly(results)
     against = [(one["path"], call) for one in results for call in one.get("against", ())]
     changed = [(one["path"], call) for one in results for call in one["changed"]]
     lacks = sorted({str(lack) for one in results for lack in one["lacks"]})
@@ -38,6 +41,9 @@ def replay_page(results: Sequence[Result]) -> str:
             f"{counted(len(results), 'session')} with {counted(calls, 'call')} and {counted(events, 'event')}, "
             f"recorded over {duration(recorded)}."
         ],
+        h.p(class_="muted")["Sessions are named as they are in ", h.code[clean(place, SENTENCE)], "."]
+        if place
+        else None,
         h.p(class_="muted")[clean(f"Not known of the moment: {'; '.join(lacks)}.", 1_000)] if lacks else None,
         h.h2["Decisions"],
         bar_chart("Calls by decision", _bars(decisions)) or h.p["No call was reviewed."],
@@ -55,6 +61,25 @@ def replay_page(results: Sequence[Result]) -> str:
             (_session(one) for one in results),
         ),
     )
+
+
+def _named_shortly(results: Sequence[Result]) -> tuple[Sequence[Result], str]:
+    """Return the results with short names, and what these are below of; empty if the names are as before.
+
+    Agents of one journal are named alone, other sessions by their files below the folder that all are in.
+    """
+    paths = [str(one["path"]) for one in results]
+    files = {path.rpartition("#")[0] for path in paths}
+    if len(files) == 1 and "" not in files:
+        (below,) = files
+        names = [path.rpartition("#")[2] for path in paths]
+    else:
+        folders = {str(Path(path).parent) for path in paths}
+        below = os.path.commonpath(folders) if folders and all(map(os.path.isabs, folders)) else ""
+        if below in ("", os.sep):
+            return results, ""
+        names = [os.path.relpath(path, below) for path in paths]
+    return [{**one, "path": name} for one, name in zip(results, names, strict=True)], below
 
 
 def _bars(counts: Counter[str]) -> list[tuple[str, float, str]]:

@@ -74,7 +74,10 @@ def run_replay(
     """
     found = list(_recordings(paths))
     if not found:
-        raise UsageError("There is no .jsonl file below these paths; nothing was replayed.")
+        raise UsageError(
+            "There is no .jsonl file below these paths; nothing was replayed.",
+            way_out="Name a transcript (~/.claude/projects), what an agent printed, or the journal in the state directory.",
+        )
     write = _html_writer(html) if html is not None else None
     quiet = timeline or (as_json and not progress)
     totals: Counter[str] = Counter()
@@ -323,11 +326,17 @@ class _Policies:
 
 def _recordings(paths: Iterable[Path]) -> Iterator[tuple[Path, ...]]:
     """The files of each recording: one, but for a journal, whose segments in one directory belong together."""
-    below = (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] for path in paths)
+    below = (sorted(_searched(path).rglob("*.jsonl")) if path.is_dir() else [path] for path in paths)
     files = [file for group in below for file in group if file.is_file()]
     for (_, is_journal), group in groupby(files, lambda file: (file.parent, _is_journal(file))):
         together = tuple(group)
         yield from [together] if is_journal else ((file,) for file in together)
+
+
+def _searched(folder: Path) -> Path:
+    """Return the folder whose files are read: of a state directory its journal, for the rest is no session."""
+    journal = folder / "journal"
+    return journal if any(map(_is_journal, journal.glob("*.jsonl"))) else folder
 
 
 def _is_journal(path: Path) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from supervisor.cli import common, terminal
-from supervisor.cli.client import Client, NoDaemonError, RefusedError, connect
+from supervisor.cli.client import Client, connect
+from supervisor.cli.client_errors import NoDaemonError, RefusedError
 from supervisor.cli.settings_words import WORDS, summed
 from supervisor.cli.words import clean
 

@@ -10,7 +10,7 @@ import click
 
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.cli import common, terminal
-from supervisor.cli.client import NoDaemonError
+from supervisor.cli.client_errors import NoDaemonError
 from supervisor.cli.words import clean
 from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
 from supervisor.runtime.attached.hook import CALL_SECONDS
@@ -70,6 +70,14 @@ way_option = click.option(
 """The option that says how hooks come."""
 
 
+WITHOUT_DAEMON = {
+    "block": "Until one does, calls of sessions that begin here do not run.",
+    "ask": "Until one does, you are asked of each call of sessions that begin here.",
+    "allow": "Until one does, calls of sessions that begin here run without a review.",
+}
+"""Texts for who attaches while no daemon is there, by their choice."""
+
+
 @click.command()
 @_SCOPES[0]
 @_SCOPES[1]
@@ -109,6 +117,8 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
             _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
         if why and not as_json:
             terminal.echo(f"Hooks come by a program: {why}.")
+        if not only_print and not as_json and not _is_there():
+            terminal.echo(f"No daemon runs. {WITHOUT_DAEMON[when_away]} Start one: chaperon serve")
 
     common.run(work)
 
@@ -137,6 +147,15 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
                 relay_settings.remove(_folder())
 
     common.run(work)
+
+
+def _is_there() -> bool:
+    """Whether a daemon listens."""
+    try:
+        common.daemon()
+    except NoDaemonError:
+        return False
+    return True
 
 
 def _kept() -> "Attachments":
@@ -179,11 +198,11 @@ def relay_use(subject: str, socket: Path, token: str = "") -> "RelayUse":
         socket: The daemon's socket of hooks.
         token: Stands in the hooks in the token's place.
     """
-    from supervisor.runtime.attached import relay_settings
+    from supervisor.runtime.attached import launcher, relay_settings
     from supervisor.runtime.attached.hook_entries import RelayUse
 
     settings = relay_settings.write(_folder(), socket)
-    return RelayUse(_folder(), settings, subject and (token or settings.token(subject)))
+    return RelayUse(_folder(), settings, subject and (token or settings.token(subject)), launcher.built(_folder()))
 
 
 def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Way, str]":
@@ -237,4 +256,6 @@ def _carry_out(kept: "Attachments", change: "SettingsChange", without: str, *, o
     if as_json:
         terminal.echo_json({"path": path, "written": written, "difference": change.difference if changes else ""})
     elif written:
-        terminal.echo(f"{clean(path)}: written")
+        terminal.echo(
+            f"{clean(path)}: {'written' if change.after is not None else 'removed, as it was not there before'}"
+        )

@@ -7,6 +7,9 @@ import click
 
 from monitors.contract.wording import counted
 from supervisor.cli import common, terminal
+from supervisor.cli.client import Client
+from supervisor.cli.client_errors import RefusedError
+from supervisor.cli.progress import asked_of
 from supervisor.cli.tables import Column, table
 from supervisor.cli.words import clean
 
@@ -34,22 +37,27 @@ Facts = Mapping[str, Any]
 
 @click.command()
 @click.argument("name", metavar="[TASK|AGENT]", required=False)
+@click.option("--all", "every", is_flag=True, help="All that are proposed, one after the other.")
 @click.option("--into", default="", metavar="BRANCH", help="Another target than the branch the work was begun from.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be merged.")
 @click.option("--withdraw", is_flag=True, help="Take it off the list instead; the branch stays.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common.json_option
-def merge(name: str | None, into: str, dry_run: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
-    """List what waits to be merged, or merge the branch of one agent.
+def merge(name: str | None, every: bool, into: str, dry_run: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
+    """List what waits to be merged, or merge the branch of one agent, or all that are proposed.
 
     The merge is made beside your checkouts and checked there by the configured command; then the target moves, if it
     did not move meanwhile. A checkout of the target follows if nothing in it is uncommitted, else nothing moves.
     """
-    if name is None and (into or dry_run or withdraw or yes):
-        raise click.UsageError("Name the task or the agent.")
+    if every and (name is not None or into or withdraw):
+        raise click.UsageError("--all merges what is proposed, each into its own target: leave NAME and the rest out.")
+    if name is None and not every and (into or dry_run or withdraw or yes):
+        raise click.UsageError("Name the task or the agent, or say --all.")
 
     def work() -> int:
         daemon = common.daemon()
+        if every:
+            return _merge_all(daemon, dry_run=dry_run, yes=yes, as_json=as_json)
         if name is None:
             found: list[Facts] = daemon.get("/v1/merges")
             if as_json:
@@ -72,11 +80,55 @@ def merge(name: str | None, into: str, dry_run: bool, withdraw: bool, yes: bool,
             one = plan["merge"]
             question = f"Merge {clean(one['branch'])} into {clean(one['target'])}?"
             common.confirm(question, f"The merge of {name} was not confirmed")
-        done = daemon.post(f"{path}/carry-out", {"into": into}, seconds=None)
+        done = asked_of(
+            daemon,
+            lambda wait: daemon.post(f"{path}/carry-out", {"into": into}, seconds=None, wait=wait),
+            "merging the branch of",
+            name,
+        )
         _tell(done, as_json=as_json)
         return 0 if done["phase"] == "merged" else common.FAILED
 
     common.run(work)
+
+
+def _merge_all(daemon: Client, *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Merge all that are proposed, in the order in which they were; one that fails does not hold the others up."""
+    found: list[Facts] = daemon.get("/v1/merges")
+    proposed = [one for one in found if one["phase"] == "proposed"]
+    parked = sum(one["phase"] == "parked" for one in found)
+    say = (lambda _: None) if as_json else terminal.echo
+    if parked:
+        say(f"Left alone: {counted(parked, 'merge')} that could not be made before. To try one again, name its agent.")
+    if not proposed:
+        say("No merge is proposed.")
+    elif not dry_run:
+        say("\n".join(table(COLUMNS, [_row(one) for one in proposed])))
+    if proposed and not dry_run and not yes:
+        common.confirm(f"Merge {counted(len(proposed), 'branch', 'branches')}?", "The merges were not confirmed")
+    done: list[Facts] = []
+    refused = 0
+    for one in proposed:
+        step = "plan" if dry_run else "carry-out"
+        now = {each["id"]: each["phase"] for each in daemon.get("/v1/merges")}.get(one["id"])
+        if now != "proposed":  # the checks of those before it may take an hour
+            say(f"{clean(one['id'])} is left alone: it is {now} by now.")
+            continue
+        try:
+            done.append(
+                daemon.post(f"/v1/merges/{common.path_part(one['id'], 'chaperon merge')}/{step}", {}, seconds=None)
+            )
+        except RefusedError as error:
+            refused += 1
+            terminal.echo(f"chaperon: {clean(one['id'])}: {error}", err=True)
+            continue
+        if dry_run:
+            say("\n".join(_planned(done[-1])))
+        elif not as_json:
+            _tell(done[-1], as_json=False)
+    if as_json:
+        terminal.echo_json(done)
+    return common.FAILED if refused or any(one["phase"] != "merged" for one in done if not dry_run) else 0
 
 
 def _tell(done: Facts, *, as_json: bool) -> None:
@@ -95,22 +147,22 @@ def _tell(done: Facts, *, as_json: bool) -> None:
 
 
 def _listed(found: list[Facts]) -> Iterator[str]:
-    rows = [
-        [
-            clean(one["id"]),
-            one["phase"],
-            f"{clean(one['branch'])} → {clean(one['target'])}",
-            str(one["commits"]),
-            str(one["files"]),
-            clean(one["why"], 100),
-        ]
-        for one in found
-        if one["phase"] not in ("merged", "withdrawn")
-    ]
+    rows = [_row(one) for one in found if one["phase"] not in ("merged", "withdrawn")]
     if rows:
         yield from table(COLUMNS, rows)
     else:
         yield "Nothing waits to be merged."
+
+
+def _row(one: Facts) -> list[str]:
+    return [
+        clean(one["id"]),
+        one["phase"],
+        f"{clean(one['branch'])} → {clean(one['target'])}",
+        str(one["commits"]),
+        str(one["files"]),
+        clean(one["why"], 100),
+    ]
 
 
 def _planned(plan: Facts) -> Iterator[str]:

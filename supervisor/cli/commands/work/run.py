@@ -15,7 +15,8 @@ from interventions.approval import DEADLINE_PASSED
 from monitors.contract.errors import ChaperonError
 from supervisor.cli import agent_words, common, terminal
 from supervisor.cli.asking import Asker, terminal_to_ask
-from supervisor.cli.client import Client, DaemonGoneError, NoDaemonError, RefusedError, connect
+from supervisor.cli.client import Client, connect
+from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError, RefusedError
 from supervisor.cli.commands.agents.agents import changes_of
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.commands.policy.trust import settle

@@ -217,12 +217,13 @@ def _tell(known: Mapping[str, Any], as_json: bool) -> None:
 
 def portrait(known: Mapping[str, Any]) -> Iterator[str]:
     """The lines of `chaperon task show`."""
-    spec, now = known["spec"], Clock().wall()
+    spec, now, merge = known["spec"], Clock().wall(), known.get("merge")
     yield f"{known['task']} is {known['state']}: {clean(known['why'], SENTENCE)} (by {known['by']}, {when(known['changed_at'], now)})"
     yield f"  prompt      {' '.join(known['prompt'].split())}"
     yield f"  repository  {known['repository']}"
     rows = {
         "held back": known["held_back"],
+        "its merge": clean(f"{merge['id']} is {merge['phase']}: {merge['why']}", SENTENCE) if merge else "",
         "priority": known["priority"],
         "depends on": _words(known["depends_on"]),
         "waits for": _words(known["waits_for"]),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from interventions.texts.fields import OPENING
-from monitors.contract.tasks import Task
 from supervisor.protocol.events import CheckpointRestored, InterventionChosen, RecoveryChosen, RollbackRequested
 
 Cause = InterventionChosen | RollbackRequested
@@ -113,12 +112,12 @@ class GoingBack:
             self.restored = event
         return ""
 
-    def reborn(self, event: CheckpointRestored, task: Task, carried: list[str]) -> None:
+    def reborn(self, event: CheckpointRestored, asked: str, carried: list[str]) -> None:
         """The files are back and nothing of the agent runs any more: it begins again."""
         guidance = self.guidance(event)
         self.session_id, self.resume_at = event.session_id, event.resume_at
         self.resume_session = event.resume_session if event.resume_at else ""
-        self.opening = guidance if event.resume_at else f"{task.prompt}\n\n{guidance}"
+        self.opening = guidance if event.resume_at else f"{asked}\n\n{guidance}"
         self.carried = carried
         self.over()
 

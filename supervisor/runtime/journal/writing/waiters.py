@@ -1,4 +1,4 @@
-"""Coroutines of one event loop that wait for what a thread does."""
+"""Coroutines and calls of one event loop that wait for what a thread does."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Wakeups:
     def __init__(self, failure: Callable[[], Exception | None]) -> None:
         self._failure = failure
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None] | Callable[[], object]]] = []
         self._is_due = False
 
     async def until(self, reached: Callable[[], bool]) -> None:
@@ -30,6 +30,21 @@ class Wakeups:
             if (failure := self._failure()) is not None and not reached():
                 raise failure.with_traceback(None)
             await self._next_change(reached)
+
+    def call(self, reached: Callable[[], bool], do: Callable[[], object]) -> None:
+        """Call `do` in the loop once `reached` gives true, or never will; not before this returns.
+
+        A coroutine that waits runs a whole round of the loop later, which is as long as all that others have to do.
+
+        Args:
+            reached: As for `until`.
+            do: Must not raise.
+        """
+        loop = asyncio.get_running_loop()
+        self._take_over(loop)
+        self._waiting.append((reached, do))
+        if reached() or self._failure() is not None:  # the thread may not notify again
+            loop.call_soon(self._wake)
 
     def notify(self) -> None:
         """Have the waiters look. Called in the thread, after the change."""
@@ -44,8 +59,7 @@ class Wakeups:
 
     async def _next_change(self, reached: Callable[[], bool]) -> None:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._is_due, self._waiting = loop, False, []
+        self._take_over(loop)
         future = loop.create_future()
         self._waiting.append((reached, future))
         # The thread may have gone on between the look before and the loop being known to it.
@@ -54,16 +68,27 @@ class Wakeups:
         else:
             await future
 
+    def _take_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake in this loop from now on; none waits in another any more."""
+        if loop is not self._loop:
+            self._loop, self._is_due, self._waiting = loop, False, []
+
     def _wake(self) -> None:
         # First, so that a change behind this line wakes again.
         self._is_due = False
         failed = self._failure() is not None
-        still = []
-        for reached, future in self._waiting:
-            if future.done():
-                continue
-            if failed or reached():
-                future.set_result(None)
+        waiting, self._waiting = self._waiting, []
+        still: list[tuple[Callable[[], bool], asyncio.Future[None] | Callable[[], object]]] = []
+        for reached, waits in waiting:
+            if isinstance(waits, asyncio.Future):
+                if waits.done():
+                    continue
+                if failed or reached():
+                    waits.set_result(None)
+                else:
+                    still.append((reached, waits))
+            elif failed or reached():
+                waits()
             else:
-                still.append((reached, future))
-        self._waiting = still
+                still.append((reached, waits))
+        self._waiting = still + self._waiting  # a call may have brought more

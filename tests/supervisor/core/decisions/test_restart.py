@@ -105,6 +105,46 @@ def test_what_was_not_committed_and_how_the_tests_stood_is_said_to_one_that_cras
         assert part in told
 
 
+@pytest.mark.parametrize(("opening", "goes_on"), [("Both sides changed x.", True), ("", False)])
+def test_a_session_of_another_agent_that_the_cli_refuses_is_begun_anew_and_a_persons_choice_is_theirs(
+    opening: str, goes_on: bool
+) -> None:
+    play = Again(prompt="Mend the parser", resume_session="00000000-0000-0000-0000-000000000009")
+    session = play.task.resume_session
+    about: dict[str, Any] = {"task": play.task, "workspace": "/repo", "session_id": session, "opening": opening}
+    play.feed(events.TaskSubmitted(**play.stamp(), **about))
+    play.launched()
+    commands = play.feed(
+        events.AgentExited(
+            **play.stamp(), code=1, signal=None, stderr_tail=f"No conversation found with session ID: {session}\n"
+        )
+    )
+    assert bool(recorded(commands, events.RecoveryChosen)) is goes_on
+    if not goes_on:
+        return
+    again = launch(commands)
+    assert (again.number, again.session_id, again.resume_session) == (2, "s-new", "")
+    (chosen,) = recorded(commands, events.RecoveryChosen)
+    assert f"refused to resume its session (No conversation found with session ID: {session})" in chosen.recovery.why
+    assert "What was asked: Mend the parser\n\nBoth sides changed x." in chosen.recovery.prompt
+
+
+def test_one_that_went_on_with_anothers_work_is_told_it_again_in_a_new_session() -> None:
+    play = Again(prompt="Mend the parser")
+    play.feed(
+        events.TaskSubmitted(
+            **play.stamp(), task=play.task, workspace="/repo", session_id="s-1", opening="Both sides changed x."
+        )
+    )
+    play.launched()
+    play.init()
+    play.exited(None, 9)
+    play.again(2)
+    (chosen,) = recorded(play.exited(None, 11), events.RecoveryChosen)
+    assert chosen.recovery.fresh
+    assert "What was asked: Mend the parser\n\nBoth sides changed x." in chosen.recovery.prompt
+
+
 def test_a_second_crash_begins_a_new_session_and_after_the_last_retry_a_person_is_told() -> None:
     play = Again(retries=2).running()
     play.exited(None, 9)

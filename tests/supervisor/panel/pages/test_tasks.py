@@ -29,7 +29,7 @@ async def added(client: httpx.AsyncClient, base: Base, *prompts: str, **about: A
 async def test_many_tasks_are_a_page_of_few_whose_address_says_which(base: Base) -> None:
     base.config["tasks"] = HELD
     async with served(base) as (_, client), panel(base) as shown, shown.person() as person:
-        assert "There is no such task" in (await person.get("/tasks")).text
+        assert "No stored task is like this" in (await person.get("/tasks")).text
         ids = await added(client, base, *(f"Number {number}." for number in range(2 * ROWS + 1)))
         first, last = (await person.get("/tasks")).text, (await person.get("/tasks?page=99999")).text
         assert first.count("<tr id=") == ROWS

@@ -1,5 +1,6 @@
 """What is not as expected of a fleet's end is found: a byte, a file, a branch, a commit, a trailer, a state, an event."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.supervisor.runtime.merging.test_git_merge import git
 EXPECTED = """
   repositories:
     shop: {files: {a.txt: "one\\n", in/b.txt: "two\\n"}, commits: {Add it: one}}
+  at_once: 2
   stories: {short: [{kind: tasks_added}, {kind: task_moved, after: done}]}
 """
 
@@ -33,11 +35,24 @@ def fleet(tmp_path: Path) -> FleetScenario:
     return read_fleet(SMALL.partition("  repositories: {shop: {files")[0] + EXPECTED)
 
 
-def found(fleet: FleetScenario, tmp_path: Path, *, state: str = "done") -> str:
+LAUNCHES = (("agent_launched", "a"), ("agent_exited", "a"), ("agent_launched", "b"), ("agent_launched", "a"),
+            ("agent_launched", "a"), ("agent_vanished", "b"), ("agent_launched", "c"))  # fmt: skip
+"""Two at once, whoever was launched again."""
+
+
+def found(
+    fleet: FleetScenario,
+    tmp_path: Path,
+    *,
+    state: str = "done",
+    launches: Sequence[tuple[str, str]] = LAUNCHES,
+) -> str:
     moments = FleetMoments(fleet, {"shop": str(tmp_path / "shop")}, lambda *_: False)
     moments.ids["one"] = "t-1"
     moments.take({"kind": "tasks_added", "tasks": [{"id": "t-1"}]})
     moments.take({"kind": "task_moved", "task": "t-1", "after": state, "why": "as it came"})
+    for kind, agent in launches:
+        moments.take({"kind": kind, "agent": agent})
     return "\n".join(one.says for one in check_fleet(fleet, moments, {"shop": str(tmp_path / "shop")}))
 
 
@@ -68,6 +83,13 @@ def test_a_branch_that_was_left_and_a_commit_of_another_task_are_found(fleet: Fl
     assert "The commit 'Add it' should name task t-1 and names t-9." in found(fleet, tmp_path)
     git(tmp_path / "shop", "commit", "--amend", "-qm", "Other")
     assert "should be ['Add it'] and are ['Other']" in found(fleet, tmp_path)
+
+
+@pytest.mark.parametrize(("launches", "most"), [(LAUNCHES[:2], 1), ((*LAUNCHES, ("agent_launched", "b")), 3), ((), 0)])
+def test_more_or_fewer_clis_at_once_than_expected_are_found(
+    fleet: FleetScenario, tmp_path: Path, launches: Sequence[tuple[str, str]], most: int
+) -> None:
+    assert found(fleet, tmp_path, launches=launches).endswith(f"2 CLIs should have run at once; there were {most}.")
 
 
 def test_a_task_in_another_state_and_an_event_that_never_came_are_found(fleet: FleetScenario, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_fleet_that_is_shipped_has_all_that_can_befall_one() -> None:
     redirect = {"redirect", "put back by the redirect"}
     wanted = {"conflict", "false claim", "crash", *redirect, "limit", "rollback", "killed daemon"}
     assert set(fleet.expect.stories) == wanted
-    assert fleet.policy["tasks"]["slots"] == 3
+    assert fleet.policy["tasks"]["slots"] == fleet.expect.at_once == 3
 
 
 def test_steps_are_named_by_their_task_and_the_mention_of_one_is_checked() -> None:

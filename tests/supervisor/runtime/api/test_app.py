@@ -270,6 +270,8 @@ def references(value: Any) -> list[str]:
         (b'{"prompt": 7, "repository": "/"}', "prompt"),
         (b'{"prompt": "go", "repository": "/", "permission_mode": "yolo"}', "permission_mode"),
         (b'{"prompt": "go", "repository": "/", "resume_session": "x"}', "resume_session"),
+        (b'{"prompt": "go", "repository": "/", "verify": "a\\u0000b"}', "verify: Value error, it has a NUL"),
+        (b'{"prompt": "go", "repository": "/", "model": "a\\u0000b"}', "model: Value error, it has a NUL"),
     ],
 )
 async def test_a_malformed_submission_is_refused_by_name_and_nothing_is_started(

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from supervisor.config.sections.sandbox import SandboxSection
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly.policy import AT_THE_START, change, digest_of, read_beside
-from tests.stages.daemon import Base, ended, reached, served
+from tests.stages.daemon import Base, ended, reached, served, until
 from tests.stages.live import make_repository
 
 
@@ -143,3 +144,28 @@ def test_each_section_says_who_takes_its_keys_while_the_daemon_runs() -> None:
     assert whole | by_sessions | by_others.keys() == Config.model_fields.keys(), (
         "a key that no part takes in mid-run stands in AT_THE_START, or the daemon says of it that it is in force"
     )
+
+
+@pytest.mark.parametrize(
+    ("configured", "own", "waits"),
+    [
+        ({"mode": "ask"}, {"deadline_seconds": 300}, True),
+        ({"mode": "ask", "require_approval_for": ["network"]}, {"deadline_seconds": 300}, False),
+        ({"mode": "ask"}, {"mode": "off"}, False),
+        ({}, {"require_approval_for": ["changes_something"]}, True),
+        ({}, {"tools": ["Bash"]}, True),
+        ({}, {"deadline_seconds": 300}, False),
+    ],
+)
+async def test_what_a_task_says_of_approvals_counts_over_what_is_configured_and_of_the_rest_what_is_configured(
+    base: Base, configured: dict[str, Any], own: dict[str, Any], *, waits: bool
+) -> None:
+    base.config["approval"] = configured
+    base.plan("echo 1 > one")
+    async with served(base) as (daemon, client):
+        await daemon.submit(base.submission(approval=own), by="test")
+        await until(lambda: daemon.board.summary("a1").state.ended or bool(daemon.board.summary("a1").waiting))
+        assert bool(daemon.board.summary("a1").waiting) is waits
+        if waits:
+            await client.post("/v1/orders/stop", json={"request_id": "enough"})
+        await ended(daemon)

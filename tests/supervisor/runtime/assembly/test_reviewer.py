@@ -1,4 +1,5 @@
 import contextlib
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -92,6 +93,29 @@ def test_the_gates_own_reviewer_puts_off_and_that_of_the_command_line_waits() ->
     assert gate.review(waits, hostile, CONTEXT).decision is Decision.BLOCK
     quick = make_gate_reviewer(ReviewerSetup(), Clock(), defers=True)
     assert gate.review(quick, ACTION, CONTEXT).decision is Decision.ALLOW
+
+
+def test_no_garbage_is_collected_while_a_review_may_be_ended() -> None:
+    """A finalizer swallows what is raised in it, and would be cut in two."""
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            gone.append(self)
+
+    gone: list[object] = []
+
+    def work() -> int:
+        for _ in range(5_000):
+            Cycle()
+        return len(gone)
+
+    assert reviewing.within(5, 5, work) == 0
+    assert gc.isenabled()
+    gc.collect()
+    assert gone
 
 
 def test_what_a_reviewer_raises_comes_through() -> None:

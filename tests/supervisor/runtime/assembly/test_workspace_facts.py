@@ -140,3 +140,28 @@ def test_the_last_commit_is_named_by_its_subject_alone(workspace: Path) -> None:
     assert re.fullmatch(r"[0-9a-f]{7,} feat: add auth", Lookups(str(workspace)).last_commit())
     git(workspace, "checkout", "-q", "--orphan", "empty")
     assert Lookups(str(workspace)).last_commit() == ""
+
+
+def test_a_terabyte_that_takes_no_room_is_not_hashed_in_the_event_loop(workspace: Path) -> None:
+    tracked = workspace / "README.md"
+    with tracked.open("wb") as large:
+        large.truncate(2**40)
+    assert Lookups(str(workspace)).changed_files() is None
+
+
+def test_a_pipe_among_the_objects_of_git_holds_up_no_fact(workspace: Path) -> None:
+    head = subprocess.run(
+        ["git", "-C", str(workspace), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    commit = workspace / ".git/objects" / head[:2] / head[2:]
+    commit.unlink()
+    os.mkfifo(commit)
+    here = Lookups(str(workspace))
+    assert (here.last_commit(), here.moved_to("gone.py")) == ("", "")
+
+
+def test_a_commit_whose_text_cannot_be_read_and_a_head_that_names_nothing_are_no_last_commit(workspace: Path) -> None:
+    git(workspace, "-c", "i18n.commitEncoding=none-there-is", "commit", "-q", "--allow-empty", "-m", "a")
+    assert Lookups(str(workspace)).last_commit() == ""
+    (workspace / ".git/HEAD").write_bytes(b"ref: \xff\n")
+    assert Lookups(str(workspace)).last_commit() == ""

@@ -195,6 +195,31 @@ async def test_what_is_no_hook_is_refused(tmp_path: Path, body: str) -> None:
     assert "no JSON object" in why
 
 
+async def test_a_call_of_the_cli_that_cannot_be_read_is_denied_and_in_the_journal_cut_and_escaped(
+    tmp_path: Path,
+) -> None:
+    base = Base(tmp_path)
+    other = json.dumps({"hook_event_name": "Stop", "session_id": "s1", "cwd": str(base.repo)})
+    bodies = ["", "null", "[]", "{" + "\x1b[31mx" * 10_000, "\udcff", "[" * 50_000, other]
+    with speaker(base.places.hooks_socket, base.repo) as cli:
+        async with served(base) as (daemon, _):
+            for body in bodies:
+                status, answer = await say(cli, body, event="PreToolUse")
+                assert status == 200
+                assert denied((status, answer))
+                assert body == other or await say(cli, body, event="Notification") == (200, {})
+            assert denied(await say(cli, Words(base).call(HARM), event="PreToolUse"))
+            assert daemon.board.summary("a1").workspace == str(base.repo)
+            made = base.events(events.ReviewMade)
+            lines = [json.dumps(event.frame) for event in base.events(events.LineReceived)]
+    assert [event.review.rule for event in made[:-1]] == ["chaperon.unread-call"] * len(bodies)
+    assert {event.agent for event in made} == {"a1"}
+    kept = [line for line in lines if '"unread"' in line]
+    assert len(kept) == len(bodies)
+    assert max(map(len, kept)) < 20_000
+    assert all(line.isprintable() for line in kept)
+
+
 @pytest.mark.slow
 async def test_a_flood_of_one_cli_is_answered_call_by_call_and_holds_no_other_up(tmp_path: Path) -> None:
     base = Base(tmp_path, {"patterns": {"enabled_patterns": []}})

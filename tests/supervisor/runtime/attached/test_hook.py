@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.attached import relay_client, relay_settings
+from supervisor.runtime.attached import launcher, relay_client, relay_settings
 from supervisor.runtime.attached.hook_entries import FAILED, RelayUse, handlers
 from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
 
@@ -20,20 +20,35 @@ def run(
     path: Path, when_away: str = "block", event: str = "PreToolUse", wait: float = 0.2, body: bytes = PAYLOAD
 ) -> subprocess.CompletedProcess[bytes]:
     found = relay_settings.read(path.parent / "relay")
-    relay = RelayUse(path.parent / "relay", found, "") if found else None
+    program = path.parent / "compiled"
+    relay = RelayUse(path.parent / "relay", found, "", program if program.exists() else None) if found else None
     entries = handlers(path, when_away, wait, relay)  # type: ignore[arg-type]
     command = entries[event]["hooks"][0]["command"]
     assert ("hook.sh" in command) == bool(relay)
     return subprocess.run(["/bin/sh", "-c", command], input=body, capture_output=True, timeout=60, check=False)
 
 
-@pytest.fixture(params=["python", "bash", "bash without its relay"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """The socket of hooks; the programs are the isolated Python and the bash before it."""
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled program."""
+    found = launcher.built(tmp_path_factory.mktemp("a folder"))
+    assert found is not None
+    return found
+
+
+@pytest.fixture(
+    params=["python", "bash", "bash without its relay", "compiled", "compiled without its relay", "not to be seen"]
+)
+def path(request: pytest.FixtureRequest, tmp_path: Path, program: Path) -> Iterator[Path]:
+    """The socket of hooks; the programs are the isolated Python, and what is before it, or would be."""
     folder = tmp_path / "relay"
     if request.param != "python":
         relay_settings.write(folder, tmp_path / "s")
-    if request.param == "bash":
+    if request.param.startswith("compiled"):
+        (tmp_path / "compiled").symlink_to(program)
+    if request.param == "not to be seen":
+        (tmp_path / "compiled").touch(0o600)
+    if request.param in ("bash", "compiled", "not to be seen"):
         relay_client.start(folder)
     yield tmp_path / "s"
     if number := relay_client.process_of(folder):
@@ -95,7 +110,13 @@ def test_a_long_hook_is_handed_on_whole(path: Path, length: int) -> None:
     assert listener.asked[0].endswith(body)
 
 
-def test_a_program_that_has_the_port_in_the_relays_place_lets_no_call_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("event", ["PreToolUse", "SessionStart"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_program_that_has_the_port_in_the_relays_place_lets_no_call_run_and_the_person_is_told(
+    tmp_path: Path, program: Path, compiled: bool, event: str
+) -> None:
+    if compiled:
+        (tmp_path / "compiled").symlink_to(program)
     settings = relay_settings.write(tmp_path / "relay", tmp_path / "s")
     with socket.create_server((relay_settings.LOOPBACK, settings.port)) as server:
 
@@ -109,10 +130,14 @@ def test_a_program_that_has_the_port_in_the_relays_place_lets_no_call_run(tmp_pa
 
         thread = threading.Thread(target=answer)
         thread.start()
-        done = run(tmp_path / "s")
+        done = run(tmp_path / "s", event=event)
         thread.join(30)
-    assert done.returncode == 2
-    assert b"another program has the port" in done.stderr
+    if event == "SessionStart":
+        assert done.returncode == 0
+        assert "without a review" in json.loads(done.stdout)["systemMessage"]
+    else:
+        assert done.returncode == 2
+        assert b"another program has the port" in done.stderr
 
 
 def test_a_program_that_is_missing_keeps_the_call_from_running(path: Path) -> None:

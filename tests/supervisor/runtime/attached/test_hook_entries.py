@@ -12,11 +12,16 @@ from supervisor.runtime.attached.settings_text import hooks_in, with_hooks, with
 SOCKET = Path("/run/my user/hooks.sock")
 
 
-def relay(token: str) -> RelayUse:
-    return RelayUse(Path("/state/attached"), RelaySettings(20_001, "00", str(SOCKET)), token)
+def relay(token: str, program: Path | None = None) -> RelayUse:
+    return RelayUse(Path("/state/attached"), RelaySettings(20_001, "00", str(SOCKET)), token, program)
 
 
-WAYS = {"by HTTP": relay("f-1.signed"), "by bash": relay(""), "by Python": None}
+WAYS = {
+    "by HTTP": relay("f-1.signed"),
+    "by a compiled program": relay("", Path("/my state/attached/hook-1")),
+    "by bash": relay(""),
+    "by Python": None,
+}
 
 
 @pytest.mark.parametrize("way", WAYS)

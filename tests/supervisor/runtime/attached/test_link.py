@@ -14,7 +14,7 @@ from supervisor.protocol import events
 from supervisor.protocol.commands import Command, SendLine
 from supervisor.runtime.attached.cli_process import CliProcess
 from supervisor.runtime.attached.link import SAME_HOOK_SECONDS, HookLink
-from supervisor.runtime.processes.shim_client import Accepted, CliOutput
+from supervisor.runtime.processes.shim_events import Accepted, CliOutput
 from tests.stages.session import Play, verdict
 
 CALL = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "u1", "tool_input": {"command": "harm"}}
@@ -205,6 +205,16 @@ def test_a_hook_that_comes_by_two_settings_files_is_one_and_what_comes_twice_by_
     for number in range(1_000):
         request_of(str(number), "own", "x")
     assert request_of("prompt", "own", "6") == "6"
+
+
+@pytest.mark.parametrize("order", ["own own project project", "own project own project", "project own own project"])
+def test_two_equal_calls_at_once_by_two_settings_files_are_two(tmp_path: Path, order: str) -> None:
+    request_of = Stage(tmp_path).link.request_of
+    found = [request_of("touch x", source, f"{number}") for number, source in enumerate(order.split())]
+    assert {found.count(one) for one in found} == {2}
+    assert len(set(found)) == 2
+    again = [request_of("touch x", source, f"{number}") for number, source in enumerate(order.split())]
+    assert again == found, "each asks again"
 
 
 @pytest.mark.parametrize("connections", [1, 2])

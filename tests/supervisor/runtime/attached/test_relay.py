@@ -230,6 +230,48 @@ async def test_a_relay_that_was_killed_is_started_again_at_the_same_port(folder:
     assert (answer, told) == ({}, [])
 
 
+async def test_while_there_is_a_daemon_no_other_program_gets_the_port_of_a_relay_that_died(tmp_path: Path) -> None:
+    folder, told = tmp_path / "relay", []  # type: ignore[var-annotated]
+    found = await anyio.to_thread.run_sync(relay_settings.write, folder, tmp_path / "s")
+
+    def taken() -> bool:
+        with socket.socket() as stranger:
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            return stranger.connect_ex((LOOPBACK, found.port)) == 0 and not _binds(found.port)
+
+    async def number(other_than: int) -> int:
+        with anyio.fail_after(SECONDS):
+            while (pid := await anyio.to_thread.run_sync(relay_client.process_of, folder)) in (0, other_than):
+                assert not other_than or await anyio.to_thread.run_sync(taken)
+                await anyio.sleep(0.01)
+        return pid
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(relay_client.keep, folder, tmp_path / "s", told.append)
+        first = await number(0)
+        os.kill(first, signal.SIGKILL)
+        with anyio.fail_after(SECONDS):
+            while await anyio.to_thread.run_sync(process_tree.start_ticks, first):
+                await anyio.sleep(0)
+        answer = await anyio.to_thread.run_sync(lambda: Cli(folder).ask("Stop"))  # it waits for the next relay
+        assert answer == {}
+        second = await number(first)
+        tasks.cancel_scope.cancel()
+    assert told == []
+    assert await anyio.to_thread.run_sync(taken), "the relay has it too, and goes on without the daemon"
+    os.kill(second, signal.SIGKILL)
+
+
+def _binds(port: int) -> bool:
+    with socket.socket() as stranger:
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            stranger.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
 def test_a_second_relay_is_not_started(folder: Path) -> None:
     first = relay_client.process_of(folder)
     relay_client.start(folder)

@@ -12,6 +12,7 @@ import pytest
 from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.attached.hook import LAUNCHED
 from supervisor.runtime.attached.relay_client import RelayError
+from tests.stages.daemon import Base, served
 
 
 def test_an_agents_own_process_starts_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +46,20 @@ def test_who_attaches_again_meets_one_that_is_about_to_go_or_another_at_its_port
         if pid := relay_client.process_of(tmp_path):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+async def test_a_daemon_leaves_settings_that_are_damaged_alone_and_does_not_look_for_ever(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+
+    async def keep(*_: object) -> None:
+        kept.append(1)
+
+    monkeypatch.setattr(relay_client, "keep", keep)
+    base.places.attached.mkdir(parents=True)
+    (base.places.attached / relay_settings.NAME).write_text('{"port": 70000, "key": "00", "socket": ""}')
+    async with served(base) as (_, client):
+        for _ in range(5):
+            assert (await client.get("/v1/approvals")).status_code == 200
+    assert kept == []

@@ -36,7 +36,19 @@ def test_a_token_says_its_subject_and_a_changed_one_says_nothing(tmp_path: Path)
         assert found.subject(forged) == ""
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"port": "x", "key": "", "socket": ""}', '{"port": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"port": "x", "key": "", "socket": ""}',
+        '{"port": 1}',
+        '{"port": 70000, "key": "00", "socket": ""}',
+        '{"port": 1e999, "key": "00", "socket": ""}',
+        '{"port": 1000, "key": "no key", "socket": ""}',
+    ],
+)
 def test_settings_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
     (tmp_path / relay_settings.NAME).write_text(text)
     assert relay_settings.read(tmp_path) is None

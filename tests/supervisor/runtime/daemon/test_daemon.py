@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from monitors.contract.errors import IllegalStepError, NotFoundError, UsageError
+from monitors.contract.words import Severity
 from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
@@ -378,3 +379,14 @@ async def test_an_agent_that_is_put_down_is_gone_when_that_returns(base: Base) -
         assert daemon.board.summary("a1").state is AgentState.STOPPED
         assert processes_in(base.repo) == []
         await daemon.put_down("a1", "twice is as good as once")
+
+
+@pytest.mark.parametrize(("severity", "level"), [("low", "INFO"), ("medium", "WARNING"), ("high", "ERROR")])
+async def test_an_incident_is_told_in_the_log_as_loud_as_it_is_severe(
+    base: Base, caplog: pytest.LogCaptureFixture, severity: str, level: str
+) -> None:
+    caplog.set_level("INFO", "chaperon")
+    async with served(base) as (daemon, _):
+        daemon.fault("", "odd", "Something is odd.", Severity(severity))
+        (said,) = [one for one in caplog.records if "Something is odd." in one.getMessage()]
+        assert said.levelname == level

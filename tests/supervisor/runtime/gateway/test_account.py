@@ -14,6 +14,8 @@ from supervisor.runtime.gateway.account import account_of
         ("systemd:model-key", {}, "systemd:model-key"),
         ("command:pass show model --secret=x", {}, "command:pass"),
         ("", {}, "login"),
+        ("login", {"ANTHROPIC_API_KEY": "sk"}, "login"),
+        ("login:/home/ada/.other", {}, "login:/home/ada/.other"),
     ],
 )
 def test_its_name_is_the_place_of_the_credential(credential: str, environ: dict[str, str], name: str) -> None:

@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from supervisor.runtime.gateway import client
+from supervisor.runtime.gateway.agent_site import MOST_REFUSALS
 from supervisor.runtime.gateway.client import GatewayError
-from supervisor.runtime.gateway.exchange import MOST_REFUSALS
+from supervisor.runtime.gateway.messages import CredentialSource
 from supervisor.runtime.gateway.program import MOST_TOLD
 from tests.stages.daemon import until
 from tests.stages.gateway import gateway
@@ -35,6 +36,27 @@ async def test_a_gateway_that_was_killed_is_there_again_at_the_same_socket(tmp_p
                 await anyio.sleep(0.05)
 
 
+async def test_what_agents_used_counts_on_after_a_gateway_was_killed_until_they_end(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        await stage.client.open("a1", 30)
+        async with stage.http() as http:
+            assert (await http.post("/v1/messages", content=b"a")).status_code == 200
+        (counts,) = stage.folder.glob("*.counts")
+        await until(lambda: any(counts.read_bytes()))
+        first = stage.process()
+        assert first is not None
+        first.send_signal(signal.SIGKILL)
+        await until(lambda: (now := stage.process()) is not None and now.pid != first.pid)
+        await until(lambda: "a1" in stage.client.spent and stage.client.spent["a1"].calls == 1)
+        assert (stage.client.spent["a1"].input_tokens, stage.client.spent["a1"].output_tokens) == (23, 7)
+        async with stage.http() as http:
+            answer = await http.post("/v1/messages", content=b"a")
+        assert answer.status_code == 403
+        assert "30 that it may" in answer.text
+        stage.live.clear()
+        await until(lambda: not counts.exists())
+
+
 async def test_no_file_of_the_gateway_and_no_argument_has_the_credential(tmp_path: Path) -> None:
     async with gateway(tmp_path) as stage, stage.http() as http:
         await http.post("/v1/messages", content=b"a")
@@ -55,6 +77,25 @@ async def test_what_was_refused_just_before_the_daemon_ends_is_taken_in(
         await stage.raw(b"GET /v1/files HTTP/1.1\r\nhost: x\r\n\r\n")
         assert stage.refused == []
     assert [each.what for each in stage.refused] == ["GET /v1/files"]
+
+
+async def test_the_answer_to_one_that_was_cancelled_is_not_taken_for_the_next_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LOOK_SECONDS", 3_600.0)
+    async with gateway(tmp_path) as stage:
+        process = stage.process()
+        assert process is not None
+        async with anyio.create_task_group() as tasks:
+            stage.live.append("a2")
+            await stage.looked()
+            process.suspend()
+            tasks.start_soon(stage.client.open, "a2")
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+            process.resume()
+        await stage.looked()
+        assert "a1" in stage.client.spent
 
 
 async def test_more_refusals_than_one_answer_has_are_all_taken_in(
@@ -84,3 +125,25 @@ async def test_an_answer_that_is_too_long_for_a_line_is_a_failure_of_the_gateway
             with pytest.raises(GatewayError):
                 await stage.looked()
         await stage.looked()
+
+
+async def test_a_gateway_of_an_earlier_version_is_given_no_login(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        stage.client._takes = ()
+        stage.settings["credential"] = CredentialSource("login", path=str(tmp_path / "login"))
+        stage.client.renew(stage.client._settings)
+        with pytest.raises(GatewayError, match="of an earlier version"):
+            await stage.looked()
+        stage.settings["credential"] = CredentialSource("value", value="sk-real")
+        stage.client.renew(stage.client._settings)
+        await stage.looked()
+
+
+async def test_a_gateway_of_an_earlier_version_ends_with_its_agents(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        assert stage.process() is not None
+        stage.client._takes = ()
+        stage.settings["credential"] = CredentialSource("login", path=str(tmp_path / "login"))
+        stage.client.renew(stage.client._settings)
+        stage.live.clear()
+        await until(lambda: stage.process() is None)

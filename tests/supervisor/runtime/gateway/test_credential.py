@@ -7,6 +7,7 @@ import pytest
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.credential import Credential, CredentialError, custom_headers, shielded, source_of
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource
+from tests.stages.token_server import login, write_login
 
 
 class Later(Clock):
@@ -49,7 +50,7 @@ def test_a_command_is_asked_again_once_its_answer_is_old_or_was_refused(tmp_path
     clock = Later()
     credential = Credential(source_of(f"command:{program} --now", {}), clock)
     assert [credential.header()[1], credential.header()[1]] == ["sk-1", "sk-1"]
-    credential.refused()
+    credential.refused(("x-api-key", "sk-1"))
     assert credential.header()[1] == "sk-2"
     clock.seconds += 301
     assert credential.header()[1] == "sk-3"
@@ -98,11 +99,12 @@ def test_an_agents_environment_has_a_placeholder_and_the_way_to_the_gateway() ->
         "ANTHROPIC_API_KEY": "sk-a",
         "ANTHROPIC_AUTH_TOKEN": "t",
         "CLAUDE_CODE_OAUTH_TOKEN": "o",
+        "CLAUDE_CODE_OAUTH_REFRESH_TOKEN": "r",
         "ANTHROPIC_CUSTOM_HEADERS": "Authorization: Basic x",
         "ANTHROPIC_BASE_URL": "https://proxy.example",
         "HOME": "/home/a",
     }
-    made = shielded(environment, "/run/s")
+    made = shielded(environment, "/run/s", source_of("", environment))
     assert made == {
         "ANTHROPIC_API_KEY": PLACEHOLDER,
         "ANTHROPIC_BASE_URL": "http://model.invalid",
@@ -110,6 +112,31 @@ def test_an_agents_environment_has_a_placeholder_and_the_way_to_the_gateway() ->
         "HOME": "/home/a",
     }
     assert custom_headers({"ANTHROPIC_CUSTOM_HEADERS": "A: b\nnone\nC:d:e"}) == (("A", "b"), ("C", "d:e"))
+
+
+def test_in_the_place_of_a_login_an_agent_has_a_word_that_the_cli_takes_for_one(tmp_path: Path) -> None:
+    write_login(tmp_path / ".claude/.credentials.json", login(60, Clock().wall(), rateLimitTier="tier\n1"))
+    environment = {"HOME": str(tmp_path)}
+    source = source_of("", environment)
+    assert source == source_of("login", environment) == source_of(f"login:{tmp_path}/.claude", {})
+    assert shielded(environment, "/run/s", source) == {
+        "ANTHROPIC_BASE_URL": "http://model.invalid",
+        "ANTHROPIC_UNIX_SOCKET": "/run/s",
+        "CLAUDE_CODE_OAUTH_TOKEN": PLACEHOLDER,
+        "CLAUDE_CODE_SUBSCRIPTION_TYPE": "max",
+        "HOME": str(tmp_path),
+    }
+    long = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-long"}
+    assert shielded(long, "/run/s", source_of("", long))["CLAUDE_CODE_OAUTH_TOKEN"] == PLACEHOLDER
+
+
+@pytest.mark.parametrize("name", ["CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR"])
+def test_the_login_is_where_the_cli_looks_for_it(name: str) -> None:
+    environment = {"HOME": "/home/a", name: "/elsewhere"}
+    assert source_of("login", environment).path == "/elsewhere/.credentials.json"
+    assert source_of("login", {"HOME": "/home/a"}).path == "/home/a/.claude/.credentials.json"
+    with pytest.raises(CredentialError, match="no login of `claude` in /elsewhere"):
+        source_of("", environment)
 
 
 def test_a_credential_is_not_shown_where_its_source_is_printed() -> None:

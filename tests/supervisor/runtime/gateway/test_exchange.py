@@ -1,22 +1,20 @@
 """Requests of agents, sent by hand."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway import client
-from supervisor.runtime.gateway.exchange import TRUST_SECONDS, trusting
+from supervisor.runtime.gateway.credential import OAUTH_BETA
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource, GrantedHost, Reached
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, GatewayStage, gateway
+from tests.stages.token_server import NEW, OLD, TokenServer, login, token_server, write_login
 
 MESSAGE = {"x-api-key": PLACEHOLDER, "cookie": "a=b", "connection": "x-left", "x-left": "1", "x-kept": "1"}
-
-
-def test_the_certificates_of_the_machine_are_read_anew_now_and_then_and_not_for_each_connection() -> None:
-    first = trusting(TRUST_SECONDS)
-    assert trusting(2 * TRUST_SECONDS - 1) is first
-    assert trusting(2 * TRUST_SECONDS) is not first
 
 
 async def test_a_call_of_the_model_gets_the_real_key_and_its_use_is_counted(tmp_path: Path) -> None:
@@ -110,6 +108,8 @@ async def test_named_hosts_are_reached_others_and_private_addresses_are_not(tmp_
         for other in (f"127.0.0.1:{port + 1}", "169.254.169.254:80", "evil.example:443"):
             assert b"is not among the hosts" in await stage.raw(f"CONNECT {other} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
         await until(lambda: len(stage.refused) == 4)
+        openable = [f"127.0.0.1:{port + 1}", "169.254.169.254:80", "evil.example:443"]
+        assert [each.host for each in stage.refused] == ["", *openable], "what a name leads to inside is opened by none"
         await until(lambda: stage.reached == [Reached("a1", f"127.0.0.1:{port}", 2)])
 
 
@@ -247,3 +247,103 @@ async def test_names_longer_than_any_host_make_no_refusal_longer(tmp_path: Path)
             assert b"is no host with a port" in answer
         await stage.looked()
         assert max(len(f"{each.what}{each.why}") for each in stage.refused) < 500
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[TokenServer]:
+    with token_server(tmp_path / "server") as made:
+        yield made
+
+
+def login_at(tmp_path: Path, server: TokenServer, expires_in: float) -> CredentialSource:
+    """Return a login that is refreshed at a server."""
+    path = tmp_path / ".claude" / ".credentials.json"
+    write_login(path, login(expires_in, Clock().wall()))
+    return CredentialSource("login", path=str(path), refreshed_at=server.refresh_url)
+
+
+async def test_a_login_is_refreshed_by_the_gateway_and_sent_with_the_word_that_it_needs(
+    tmp_path: Path, server: TokenServer
+) -> None:
+    source = login_at(tmp_path, server, 60)
+    async with gateway(tmp_path, credential=source, upstream=server.address) as stage, stage.http() as http:
+        answer = await http.post("/v1/messages", content=b"{}", headers={**MESSAGE, "anthropic-beta": "one, two"})
+        assert answer.status_code == 200
+        (call,) = server.calls
+        assert (call["authorization"], call["anthropic-beta"]) == (f"Bearer {NEW}", f"one,two,{OAUTH_BETA}")
+        assert "x-api-key" not in call
+        assert NEW in Path(source.path).read_text()
+
+
+async def test_a_login_that_the_model_refuses_is_refreshed_and_the_call_is_made_again(
+    tmp_path: Path, server: TokenServer
+) -> None:
+    server.refused = {OLD}
+    source = login_at(tmp_path, server, 7_200)
+    async with gateway(tmp_path, credential=source, upstream=server.address) as stage, stage.http() as http:
+        answer = await http.post("/v1/messages", content=b"{}" * 50_000, headers=MESSAGE)
+        assert answer.status_code == 200
+        assert [each["authorization"] for each in server.calls] == [f"Bearer {OLD}", f"Bearer {NEW}"]
+        assert {each["content-length"] for each in server.calls} == {"100000"}
+
+
+async def test_a_login_that_is_over_is_told_to_the_agent_and_once_to_the_daemon(
+    tmp_path: Path, server: TokenServer
+) -> None:
+    server.status, server.answer = 400, {"error": "invalid_grant"}
+    source = login_at(tmp_path, server, -1)
+    given = {"credential": source, "upstream": server.address, "account": "login"}
+    async with gateway(tmp_path, **given) as stage, stage.http() as http:
+        for _ in range(2):
+            answer = await http.post("/v1/messages", content=b"{}", headers=MESSAGE)
+            assert answer.status_code == 401
+            assert "invalid_grant" in answer.json()["error"]["message"]
+        await until(lambda: bool(stage.failed))
+        await stage.looked()
+        (failed,) = stage.failed
+        assert (failed.account, "invalid_grant" in failed.why, "/login" in failed.way_out) == ("login", True, True)
+        assert server.calls == []
+
+
+async def test_a_refused_key_waits_for_the_daemon_to_choose_another_and_the_call_goes_on(
+    tmp_path: Path, server: TokenServer
+) -> None:
+    server.refused = {"sk-real"}
+    async with gateway(tmp_path, upstream=server.address, account="one", others=True) as stage, stage.http() as http:
+
+        async def choose() -> None:
+            await until(lambda: bool(stage.failed))
+            assert stage.failed[0].account == "one"
+            stage.settings["credential"] = CredentialSource("value", value="sk-other")
+            stage.client.renew(stage.client._settings)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(choose)
+            answer = await http.post("/v1/messages", content=b"{}", headers=MESSAGE)
+        assert (answer.status_code, server.calls[-1]["x-api-key"]) == (200, "sk-other")
+
+
+async def test_a_refused_key_without_another_is_an_answer_of_401_and_told(tmp_path: Path, server: TokenServer) -> None:
+    server.refused = {"sk-real"}
+    async with gateway(tmp_path, upstream=server.address) as stage, stage.http() as http:
+        answer = await http.post("/v1/messages", content=b"{}", headers=MESSAGE)
+        assert answer.status_code == 401
+        assert "refused the credential" in answer.json()["error"]["message"]
+        await until(lambda: bool(stage.failed))
+
+
+async def test_calls_of_an_agent_share_a_connection_to_the_model(tmp_path: Path, server: TokenServer) -> None:
+    async with gateway(tmp_path, upstream=server.address) as stage:
+        for _ in range(4):
+            async with stage.http() as http:
+                assert (await http.post("/v1/messages", content=b"{}", headers=MESSAGE)).status_code == 200
+        assert (len(server.calls), server.connections) == (4, 1)
+
+
+async def test_what_an_agent_sends_with_a_get_never_begins_the_next_call(tmp_path: Path, server: TokenServer) -> None:
+    """The server reads no body of a GET, and takes it for a request."""
+    async with gateway(tmp_path, upstream=server.address) as stage:
+        async with stage.http() as http:
+            await http.request("GET", "/v1/models", content=b"POST /v1/files HTTP/1.1\r\nx: ")
+        async with stage.http() as http:
+            assert (await http.post("/v1/messages", content=b"{}", headers=MESSAGE)).status_code == 200

@@ -95,3 +95,25 @@ def test_the_persons_helpers_are_asked_and_asked_again_once_an_answer_is_old_or_
     clock.seconds += 301
     with pytest.raises(CredentialError, match="No credential helper of git has a login"):
         logins.header(remote)
+
+
+def test_helpers_without_a_login_are_not_asked_for_it_again_at_once(tmp_path: Path) -> None:
+    (tmp_path / ".gitconfig").write_text(
+        f'[credential]\n\thelper = "!echo >> {tmp_path}/asked; cat {tmp_path}/login #"\n'
+    )
+    environ, clock = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}, Later()
+    logins, remote = GitLogins(environ, clock), "https://git.example/team/a.git"
+    for _ in range(3):
+        with pytest.raises(CredentialError, match="No credential helper of git has a login"):
+            logins.header(remote)
+    asked = tmp_path / "asked"
+    assert len(asked.read_text()) == 1
+    (tmp_path / "login").write_text("username=ann\npassword=first\n")
+    clock.seconds += 16
+    assert logins.header(remote) == "Basic YW5uOmZpcnN0"
+    for number in range(2_100):
+        logins._failed[f"https://git.example/{number}"] = CredentialError("none"), clock.seconds
+    (tmp_path / "login").unlink()
+    with pytest.raises(CredentialError):
+        logins.header("https://git.example/team/b.git")
+    assert len(logins._failed) == 1, "an agent's paths do not fill the gateway"

@@ -1,13 +1,23 @@
 """The process of the gateway, and who it serves."""
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.client import GatewayClient
+from supervisor.runtime.gateway.messages import CredentialSource
+from supervisor.runtime.gateway.program import token_of
+from tests.sources import ROOT
+from tests.stages.daemon import until
 from tests.stages.gateway import gateway
+from tests.stages.token_server import NEW_REFRESH, login, token_server, write_login
 
 
 async def test_it_outlives_its_daemon_for_agents_that_live_and_serves_the_next(tmp_path: Path) -> None:
@@ -24,6 +34,62 @@ async def test_it_outlives_its_daemon_for_agents_that_live_and_serves_the_next(t
         assert now is not None
         assert now.pid == first.pid
         await other._drop()
+
+
+async def test_a_gateway_that_is_a_service_of_its_own_is_used_and_serves_on_without_agents(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path)}
+    words = [sys.executable, "-m", "supervisor.cli", "serve", "--gateway"]
+    service = subprocess.Popen(words, env=environ, cwd=ROOT)
+    try:
+        await until((tmp_path / "gateway/control").exists)
+        async with gateway(tmp_path) as stage:
+            async with stage.http() as http:
+                assert (await http.post("/v1/messages", content=b"a")).status_code == 200
+            assert stage.process() is None, "none was started"
+            stage.live.clear()
+            await stage.looked()
+            await stage.client._drop()
+            assert await stage.client._connected((tmp_path / "gateway/token").read_text()), (
+                "it is there for the next agent"
+            )
+    finally:
+        service.terminate()
+        assert await anyio.to_thread.run_sync(service.wait) == 0
+
+
+async def test_a_service_that_is_ended_while_a_login_is_refreshed_keeps_the_answer(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path)}
+    words = [sys.executable, "-m", "supervisor.cli", "serve", "--gateway"]
+    file, goes_on = tmp_path / "login.json", threading.Event()
+    write_login(file, login(-1, Clock().wall()))
+    with token_server(tmp_path / "server") as server:
+        server.meanwhile = goes_on.wait
+        source = CredentialSource("login", path=str(file), refreshed_at=server.refresh_url)
+        service = subprocess.Popen(words, env=environ, cwd=ROOT)
+        try:
+            await until((tmp_path / "gateway/control").exists)
+            async with gateway(tmp_path, credential=source, upstream=server.address) as stage:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(stage.raw, b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n")
+                    await until(lambda: bool(server.asked))
+                    service.terminate()
+                    with pytest.raises(subprocess.TimeoutExpired):
+                        await anyio.to_thread.run_sync(service.wait, 0.5)
+                    goes_on.set()
+                    assert await anyio.to_thread.run_sync(service.wait) == 0
+                stage.live.clear()
+            assert NEW_REFRESH in file.read_text()
+        finally:
+            goes_on.set()
+            service.kill()
+            service.wait()
+
+
+def test_the_token_of_a_folder_is_one_whoever_asks_first(tmp_path: Path) -> None:
+    assert len(token_of(tmp_path / "gateway")) == 64
+    assert token_of(tmp_path / "gateway") == token_of(tmp_path / "gateway")
+    assert [path.name for path in (tmp_path / "gateway").iterdir()] == ["token"]
+    assert (tmp_path / "gateway/token").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_process_without_the_token_gets_no_word(tmp_path: Path) -> None:

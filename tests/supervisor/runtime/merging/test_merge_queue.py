@@ -1,13 +1,17 @@
 """Agents' branches on their way into their targets, by a real daemon, real git and real checks."""
 
 import itertools
+import random
 import subprocess
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from host import apart
 from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.events import MergeChanged
@@ -21,6 +25,7 @@ pytestmark = pytest.mark.timeout(180)
 
 WORKS = """\
 import itertools
+import random
 import subprocess
 begin()
 {program}
@@ -101,6 +106,28 @@ async def test_a_target_moves_by_itself_only_where_nobody_has_it_checked_out(bas
         await until(lambda: phases(base, "a2")[-1] is MergePhase.MERGED)
     assert git(base.repo, "show", "next:two.txt") == "made"
     assert git(base.repo, "log", "--format=%s", "main") == "first"
+
+
+async def test_a_check_is_made_by_the_rules_of_its_begin_whatever_is_configured_meanwhile(base: Base) -> None:
+    base.config["verify"] = "test -e prepared-before"
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        programs = {when: base.root / f"{when}.sh" for when in ("before", "after")}
+        for when, program in programs.items():
+            program.write_text(f"#!/bin/sh\ntouch prepared-{when}\n")
+            program.chmod(0o755)
+        daemon.merging.rules = replace(daemon.merging.rules, set_up=str(programs["before"]))
+        note = daemon.merging._happened
+
+        def happened(event: Any) -> int:
+            if isinstance(event, MergeChanged) and event.merge.phase is MergePhase.VERIFYING:
+                daemon.merging.rules = replace(daemon.merging.rules, set_up=str(programs["after"]))
+            return note(event)
+
+        daemon.merging._happened = happened
+        done = await daemon.merging.carry_out("a1", "ann")
+    assert done.check is not None
+    assert done.check.passed, done.check.output
 
 
 async def test_a_checkout_with_changes_is_never_touched(base: Base) -> None:
@@ -205,6 +232,21 @@ async def test_a_repository_that_has_vanished_is_told_and_another_ones_merges_go
         assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
 
 
+@pytest.mark.parametrize("name", ["packed-refs", "commondir"])
+async def test_a_repository_that_an_agent_broke_ends_no_daemon_and_refuses_no_start(base: Base, name: str) -> None:
+    async with served(base) as (daemon, _):
+        await worked(base, daemon, "a1", makes("made.txt"))
+        await daemon.merging.carry_out("a1", "ann")
+    (base.repo / ".git/loop").symlink_to("loop")
+    (base.repo / ".git" / name).write_bytes(b"loop/x\xff")
+    base.cli("begin()\ndone()")
+    async with served(base) as (daemon, client):
+        with suppress(ChaperonError):  # without a repository none is taken
+            await daemon.submit(base.submission(name="a2"), by="ann")
+            await ended(daemon, "a2")
+        assert (await client.get("/v1/health")).status_code == 200
+
+
 async def test_two_branches_that_are_merged_into_one_at_once_are_both_in_it(base: Base) -> None:
     git(base.repo, "branch", "release")
     async with served(base) as (daemon, _):
@@ -243,3 +285,24 @@ async def test_a_target_whose_name_is_a_path_or_an_option_is_refused_and_nothing
         assert refused.value.what
     assert git(base.repo, "for-each-ref") == refs
     assert sorted(map(str, base.root.iterdir())) == files
+
+
+async def test_texts_that_take_minutes_to_compare_hold_up_nobody_but_who_asked(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = random.Random(1)
+    text = ["".join(f"{lines.randrange(50)}\n" for _ in range(200_000)) for _ in range(3)]
+    (base.repo / "long.txt").write_text(text[0])
+    git(base.repo, "add", "-A")
+    git(base.repo, "commit", "-qm", "long")
+    (base.repo.parent / "theirs.txt").write_text(text[1])
+    async with served(base) as (daemon, _):
+        take = f"import shutil; shutil.copy({str(base.repo.parent / 'theirs.txt')!r}, 'long.txt')"
+        await worked(base, daemon, "a1", take, base="main")
+        await until(lambda: phases(base) == [MergePhase.PROPOSED])
+        (base.repo / "long.txt").write_text(text[2])
+        git(base.repo, "commit", "-qam", "longer")
+        monkeypatch.setattr(apart, "APART_SECONDS", 2.0)
+        with pytest.raises(MergeError, match="took longer than 2 s"):
+            await daemon.merging.plan("a1")
+        assert daemon.board.merges.find("a1").phase is MergePhase.PROPOSED

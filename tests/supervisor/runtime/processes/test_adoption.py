@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -216,3 +217,31 @@ async def test_an_upgrade_adopts_and_trusts_no_snapshot_of_another_version(base:
         await upgraded.wait()
     assert [event.version for event in base.events(events.DaemonStarted)][-1] == "99.0.0"
     assert base.events(events.StateChanged)[-1].after is AgentState.DONE
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _no_json(path: Path) -> None:
+    path.write_text("{" * 100_000)
+
+
+def _another_shape(path: Path) -> None:
+    path.write_text('{"agent": 7, "code": "none", "ended_with_it": 3}')
+
+
+@pytest.mark.parametrize("written", [_pipe, _no_json, _another_shape])
+async def test_an_exit_record_that_a_program_put_there_says_nothing_and_its_agent_is_lost(
+    base: Base, written: Callable[[Path], None]
+) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    await begin(base)
+    identity = await anyio.to_thread.run_sync(read_identity, base.places.agents / "a1")
+    assert identity is not None
+    os.kill(identity.shim_pid, signal.SIGKILL)
+    written(base.places.agents / "a1" / "exit.json")
+    async with served(base) as (daemon, _):
+        assert daemon.runners.adopted.lost == 1
+        assert (await ended(daemon)).state is AgentState.LOST
+    await until(lambda: processes_in(base.repo) == [])

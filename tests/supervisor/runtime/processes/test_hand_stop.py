@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -33,10 +34,10 @@ while True:
 
 
 @asynccontextmanager
-async def serving(base: Base, tmp_path: Path) -> AsyncIterator[subprocess.Popen[bytes]]:
+async def serving(base: Base, tmp_path: Path, about: Mapping[str, Any] = {}) -> AsyncIterator[subprocess.Popen[bytes]]:
     """A daemon in a process of its own."""
     config = tmp_path / "chaperon.yaml"
-    config.write_text(yaml.safe_dump({"agent": {"command": str(base.command)}}))
+    config.write_text(yaml.safe_dump({"agent": {"command": str(base.command)}, **about}))
     process = subprocess.Popen(
         [sys.executable, "-m", "supervisor.cli", "--config", str(config), "serve"], env=environ(base)
     )

@@ -11,7 +11,8 @@ import pytest
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import is_running, read_identity
 from supervisor.runtime.processes.leftovers import Cleared, end_everything, end_leftovers, find_leftovers, survivors
-from supervisor.runtime.processes.shim_client import ShimGoneError, read_exit_record
+from supervisor.runtime.processes.shim_client import ShimGoneError
+from supervisor.runtime.processes.shim_remains import read_exit_record
 
 Yard = Any  # the fixture's class lives in conftest.py, which is not importable by name
 
@@ -48,6 +49,14 @@ async def test_those_that_cleared_their_environment_are_found_with_a_cgroup_and_
     assert not find_leftovers(identity)
 
 
+def command_line(pid: str) -> bytes:
+    """Return the command line of a process; empty if it has ended meanwhile, as those of others may at any time."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 async def test_one_that_lowers_its_mark_is_left_alone_and_named(yard: Yard) -> None:
     """It hides whose it is: it may be another agent's, and what is not known is said to be so."""
     seconds = 100_000 + os.getpid()  # names it among those of other tests
@@ -55,7 +64,7 @@ async def test_one_that_lowers_its_mark_is_left_alone_and_named(yard: Yard) -> N
 
     def strays(cleared: Cleared) -> list[str]:
         ours = f"sleep\0{seconds}\0".encode()
-        return [each for each in cleared.strays if Path(f"/proc/{each.split()[0]}/cmdline").read_bytes() == ours]
+        return [each for each in cleared.strays if command_line(each.split()[0]) == ours]
 
     yard.eventually(lambda: strays(end_leftovers(identity)) != [])
     cleared = end_leftovers(identity)

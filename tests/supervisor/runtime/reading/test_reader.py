@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,12 @@ pytestmark = pytest.mark.slow
 
 
 def reading_processes() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "supervisor.runtime.reading" in " ".join(each.cmdline())]
+    found = []
+    for each in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # one that has just ended, too
+            if "supervisor.runtime.reading" in " ".join(each.cmdline()):
+                found.append(each)
+    return found
 
 
 async def test_the_process_is_started_by_the_first_who_asks_and_gone_with_the_daemon(tmp_path: Path) -> None:

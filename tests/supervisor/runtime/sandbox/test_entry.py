@@ -1,6 +1,6 @@
 """The last step into a sandbox, as a process of its own."""
 
-import json
+import hashlib
 import os
 import platform
 import shutil
@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.runtime.sandbox import bubblewrap, entry
+from hatch_build import compile_entry
+from supervisor.runtime.sandbox import bubblewrap, entry, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
 from supervisor.runtime.sandbox.landlock import EntryPlan, words
 from supervisor.runtime.sandbox.machine import counts_by_namespace
@@ -25,19 +26,43 @@ landlock = pytest.mark.skipif(entry.abi() < 6, reason=f"Landlock {entry.abi()} h
 SYSTEM = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"]
 
 
-def enter(plan: dict[str, Any], *command: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-I", "-S", "-E", entry.__file__, json.dumps(plan), *command]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+class Entry:
+    """The program in one of its forms."""
+
+    def __init__(self, *command: str) -> None:
+        self.command = command
+
+    def enter(self, options: list[str], *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.command, *options, "--", *command], capture_output=True, text=True, check=False, timeout=60
+        )
+
+
+@pytest.fixture(scope="module", params=["of Python", "compiled"])
+def last(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Entry:
+    """The program for machines without a compiler, and the one for machines with one: they do the same."""
+    if request.param == "of Python":
+        return Entry(sys.executable, "-I", "-S", "-E", entry.__file__)
+    folder = tmp_path_factory.mktemp("compiled")
+    shutil.copy(Path(entry.__file__).with_suffix(".c"), folder)
+    made = compile_entry(folder, "-Werror", quiet=False)
+    if made is None and shutil.which("cc") is None:
+        pytest.skip("no compiler of C here")
+    assert made is not None
+    return Entry(str(made))
 
 
 @landlock
-def test_only_what_is_named_can_be_read_and_written(tmp_path: Path) -> None:
+def test_only_what_is_named_can_be_read_and_written(last: Entry, tmp_path: Path) -> None:
     for name in ("read", "write", "neither"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "it").write_text(name)
-    plan = {"files": True, "read": [*SYSTEM, str(tmp_path / "read"), "/not/there"], "write": [str(tmp_path / "write")]}
-    done = enter(
-        plan, "/bin/sh", "-c", f"cd {tmp_path}; cat read/it write/it neither/it; echo x > read/new; echo y > write/new"
+    plan = EntryPlan(files=True, read=(*SYSTEM, str(tmp_path / "read"), "/not/there"), write=(str(tmp_path / "write"),))
+    done = last.enter(
+        [*plan.words()],
+        "/bin/sh",
+        "-c",
+        f"cd {tmp_path}; cat read/it write/it neither/it; echo x > read/new; echo y > write/new",
     )
     assert done.stdout == "readwrite"
     assert done.stderr.count("ermission denied") == 2
@@ -46,15 +71,15 @@ def test_only_what_is_named_can_be_read_and_written(tmp_path: Path) -> None:
 
 
 @landlock
-def test_with_scopes_a_process_outside_is_signalled_and_read_no_more() -> None:
+def test_with_scopes_a_process_outside_is_signalled_and_read_no_more(last: Entry) -> None:
     ours = os.getpid()
     tries = f"kill -0 {ours} && echo signalled; cat /proc/{ours}/environ > /dev/null && echo read; echo over"
-    assert enter({}, "/bin/sh", "-c", tries).stdout.startswith("signalled\n")
-    assert enter({"scoped": True}, "/bin/sh", "-c", tries).stdout == "over\n"
+    assert last.enter([], "/bin/sh", "-c", tries).stdout.startswith("signalled\n")
+    assert last.enter(["--scoped"], "/bin/sh", "-c", tries).stdout == "over\n"
 
 
-def test_root_keeps_no_capability_and_nobody_gains_one() -> None:
-    done = enter({}, "/bin/grep", "-E", "CapEff|CapBnd|NoNewPrivs", "/proc/self/status")
+def test_root_keeps_no_capability_and_nobody_gains_one(last: Entry) -> None:
+    done = last.enter([], "/bin/grep", "-E", "CapEff|CapBnd|NoNewPrivs", "/proc/self/status")
     fields = dict(line.split() for line in done.stdout.splitlines())
     assert int(fields["CapEff:"], 16) == 0
     assert fields["NoNewPrivs:"] == "1"
@@ -62,20 +87,76 @@ def test_root_keeps_no_capability_and_nobody_gains_one() -> None:
         assert int(fields["CapBnd:"], 16) == 0
 
 
-def test_what_cannot_be_closed_or_started_runs_nothing_and_says_so() -> None:
-    broken = enter({"filter": "00"}, "/bin/echo", "ran")
+def test_a_refused_system_call_is_refused(last: Entry) -> None:
+    options = [*EntryPlan(seccomp.program(platform.machine())).words()]
+    code = "import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))"
+    assert last.enter(options, "/usr/bin/python3", "-c", code).stdout == "-1\n"
+
+
+def test_processes_have_a_hard_limit_that_a_lower_one_stays_below(last: Entry) -> None:
+    assert last.enter(["--processes", "4000"], "/bin/bash", "-c", "ulimit -Su; ulimit -Hu").stdout == "4000\n4000\n"
+    again = ["--processes", "3000", "--", *last.command, "--processes", "4000"]
+    assert last.enter(again, "/bin/bash", "-c", "ulimit -Hu").stdout == "3000\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--filter", "0000000000000000"], "Invalid argument"),
+        (["--filter", "not hexadecimal!"], "the filter is damaged"),
+        (["--filter", "00"], "the filter is damaged"),
+        (["--closed"], "an option is not known"),
+        (["--read"], "an option is not known"),
+    ],
+)
+def test_what_cannot_be_closed_runs_nothing_and_says_so(last: Entry, options: list[str], why: str) -> None:
+    broken = last.enter(options, "/bin/echo", "ran")
     assert (broken.returncode, broken.stdout) == (126, "")
-    assert (
-        "chaperon: the sandbox could not be closed (Invalid argument), so /bin/echo was not started." in broken.stderr
-    )
-    missing = enter({}, "/not/there")
+    assert f"chaperon: the sandbox could not be closed ({why}), so " in broken.stderr
+
+
+def test_what_cannot_be_started_is_named(last: Entry) -> None:
+    missing = last.enter([], "/not/there")
     assert missing.returncode == 126
     assert "/not/there was not started" in missing.stderr
+    assert last.enter(["--scoped"]).returncode == 126
 
 
-def test_signals_that_python_ignores_end_the_program_as_ever() -> None:
-    ignored = int(enter({}, "/bin/grep", "SigIgn", "/proc/self/status").stdout.split()[1], 16)
+def test_signals_that_python_ignores_end_the_program_as_ever(last: Entry) -> None:
+    ignored = int(last.enter([], "/bin/grep", "SigIgn", "/proc/self/status").stdout.split()[1], 16)
     assert not [each for each in (signal.SIGPIPE, signal.SIGXFSZ) if ignored >> (each - 1) & 1]
+
+
+def test_no_descriptor_of_its_own_is_left_to_the_program(last: Entry) -> None:
+    done = last.enter(["--scoped", "--files", "--read", "/", "--write", "/tmp"], "/bin/ls", "/proc/self/fd")
+    assert done.stdout.split() == ["0", "1", "2", "3"], "the last is that of ls"
+
+
+@landlock
+@pytest.mark.parametrize("last", ["compiled"], indirect=True)
+def test_a_command_alone_runs_in_a_shell_that_is_kept_apart_from_its_parent(last: Entry) -> None:
+    command = f"echo $BASH_VERSION | head -c 2; kill -0 {os.getpid()} && echo signalled; exit 7"
+    done = subprocess.run([*last.command, command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "5."), done.stderr
+    assert "not permitted" in done.stderr
+
+
+@pytest.mark.parametrize("last", ["compiled"], indirect=True)
+def test_the_compiled_program_says_of_which_source_it_is(last: Entry) -> None:
+    source = Path(entry.__file__).with_suffix(".c").read_bytes()
+    done = subprocess.run(last.command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{hashlib.sha256(source).hexdigest()}\n"
+
+
+def test_without_a_compiler_nothing_is_compiled_and_an_older_program_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(Path(entry.__file__).with_suffix(".c"), tmp_path)
+    older = tmp_path / f"entry-{platform.machine()}"
+    older.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert compile_entry(tmp_path) is None
+    assert not older.exists()
 
 
 def test_each_version_of_landlock_is_asked_for_what_it_knows() -> None:
@@ -117,7 +198,7 @@ def test_without_control_groups_a_sandbox_has_a_bound_on_processes_of_its_own_th
             own_network=False,
             memory_bytes=2**20,
         )
-        inside = words("/usr/bin/python3", program, EntryPlan(processes=20))
+        inside = words(["/usr/bin/python3", program], EntryPlan(processes=20))
         bubblewrap_words = bubblewrap.words(str(shutil.which("bwrap")), walls)
         outside = [subprocess.Popen(["/bin/sleep", "100"], cwd="/", **user) for _ in range(30)]
         try:

@@ -1,6 +1,5 @@
 """The plan for the last step into a sandbox."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,14 +11,16 @@ from supervisor.runtime.sandbox.landlock import PERL, EntryPlan, has_scopes, wor
 
 
 def test_a_plan_without_rules_about_files_names_no_path() -> None:
-    plan = json.loads(EntryPlan(b"\x01\xff", read=("/usr",)).as_json())
-    assert plan == {"filter": "01ff", "scoped": False, "files": False}
+    assert [*EntryPlan(b"\x01\xff", read=("/usr",)).words()] == ["--filter", "01ff"]
 
 
 def test_a_plan_with_rules_names_the_paths() -> None:
-    made = words("/usr/bin/python3", "/run/entry.py", EntryPlan(files=True, read=("/usr",), write=("/w",), scoped=True))
-    assert made[:5] == ["/usr/bin/python3", "-I", "-S", "-E", "/run/entry.py"]
-    assert json.loads(made[5]) == {"filter": "", "scoped": True, "files": True, "read": ["/usr"], "write": ["/w"]}
+    plan = EntryPlan(
+        files=True, read=("/usr", "--"), write=("/w",), scoped=True, processes=3, proxy=("/py", "/e", "/s")
+    )
+    made = words(["/run/entry"], plan)
+    assert made[:8] == ["/run/entry", "--scoped", "--processes", "3", "--proxy", "/py", "/e", "/s"]
+    assert made[8:] == ["--files", "--read", "/usr", "--read", "--", "--write", "/w", "--"]
 
 
 def test_scopes_are_there_from_the_sixth_version_on() -> None:
@@ -32,7 +33,7 @@ def test_scopes_are_there_from_the_sixth_version_on() -> None:
 )
 def test_a_command_that_is_kept_apart_runs_as_it_was_and_signals_no_other(*, perl: bool) -> None:
     command = f"printf '%s\\n' \"a'b\" 'c d'; kill -0 {os.getpid()} || exit 7"
-    sandboxed = words(sys.executable, entry.__file__, EntryPlan())
-    apart = words_apart(sys.executable, entry.__file__, perl=perl)
+    sandboxed = words([sys.executable, entry.__file__], EntryPlan())
+    apart = words_apart([sys.executable, entry.__file__], perl=perl)
     done = subprocess.run([*sandboxed, *apart, command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (7, "a'b\nc d\n"), done.stderr

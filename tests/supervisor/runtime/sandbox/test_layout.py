@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.runtime.processes.settings_files import main_checkout
 from supervisor.runtime.sandbox.bubblewrap import Mount
-from supervisor.runtime.sandbox.layout import HostLayout, interpreter, program_of
+from supervisor.runtime.sandbox.layout import HostLayout, interpreter, program_of, without
 
 
 @pytest.fixture
@@ -121,3 +121,14 @@ def test_the_interpreter_lies_in_the_folder_that_it_needs() -> None:
     python, needed = interpreter()
     assert python.is_relative_to(needed)
     assert not python.is_symlink()
+
+
+def test_a_folder_that_holds_what_is_hidden_is_taken_apart(tmp_path: Path) -> None:
+    for name in ("lib/state/key", "lib/other", "log"):
+        (tmp_path / "var" / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("var/lib/state")
+    hidden = [tmp_path / "var/lib/state", tmp_path / "elsewhere"]
+    assert [*without(tmp_path / "var", hidden)] == [tmp_path / "var/lib/other", tmp_path / "var/log"]
+    assert [*without(tmp_path / "var/log", hidden)] == [tmp_path / "var/log"]
+    assert [*without(tmp_path / "var/lib/state", hidden)] == []
+    assert [*without(tmp_path / "link/key", hidden)] == [], "by whatever name"

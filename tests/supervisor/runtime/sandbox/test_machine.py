@@ -1,11 +1,13 @@
 """Trials of this machine."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.sandbox import machine
+from hatch_build import compile_entry
+from supervisor.runtime.sandbox import entry, machine
 from supervisor.runtime.sandbox.entry import abi
 from supervisor.runtime.sandbox.machine import counts_by_namespace
 
@@ -42,3 +44,24 @@ def test_bubblewrap_works_or_says_why_not() -> None:
 )
 def test_old_kernels_count_the_processes_of_a_user_together(release: str, counts: bool) -> None:
     assert counts_by_namespace(release) is counts
+
+
+def test_a_compiled_program_is_used_if_it_runs_and_is_of_the_source_beside_it(tmp_path: Path) -> None:
+    for name in (".py", ".c"):
+        shutil.copy(Path(entry.__file__).with_suffix(name), tmp_path)
+    assert machine.compiled_entry(tmp_path / "entry.py") is None
+    (tmp_path / "here").mkdir()
+    for name in (".py", ".c"):
+        shutil.copy(Path(entry.__file__).with_suffix(name), tmp_path / "here")
+    made = compile_entry(tmp_path / "here")
+    if made is None:
+        pytest.skip("no compiler of C here")
+    older = tmp_path / "older"
+    shutil.copytree(tmp_path / "here", older)
+    (older / "entry.c").write_text("int main(void) { return 0; }\n")
+    broken = tmp_path / "broken"
+    shutil.copytree(tmp_path / "here", broken)
+    (broken / made.name).write_bytes(b"\x7fELF")
+    assert machine.compiled_entry(made.with_name("entry.py")) == made
+    assert machine.compiled_entry(older / "entry.py") is None
+    assert machine.compiled_entry(broken / "entry.py") is None

@@ -1,18 +1,21 @@
 """The sandbox of a launch, from configuration and machine."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from supervisor.config.sections.sandbox import SandboxKind, SandboxProfile, SandboxSection
+from supervisor.runtime.sandbox import machine
 from supervisor.runtime.sandbox.entry import PROXY_PORT, abi
 from supervisor.runtime.sandbox.landlock import LEAST_ABI
-from supervisor.runtime.sandbox.sandboxes import LaunchSite, SandboxError, Sandboxes, choose
+from supervisor.runtime.sandbox.sandboxes import ENTRY, SHELL_PREFIX, LaunchSite, SandboxError, Sandboxes, choose
 from tests.sources import ROOT
 from tests.stages.walled import needs
 
@@ -91,11 +94,30 @@ def test_the_profile_closed_has_no_network(tmp_path: Path) -> None:
 def test_commands_are_kept_apart_by_a_program_that_the_settings_name_unless_a_person_says_no(tmp_path: Path) -> None:
     made = sandboxes(tmp_path, "bubblewrap").wrap(site(tmp_path))
     assert made.settings == {"CLAUDE_CODE_SHELL_PREFIX": "/run/chaperon/shell"}
-    shell = tmp_path / "ada/state/shell"
+    compiled = machine.compiled_entry(ENTRY)
+    shell = compiled or tmp_path / "ada/state/shell"
     assert f"--ro-bind {shell} /run/chaperon/shell" in " ".join(made.words)
-    assert shell.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "ada/state/shell").exists() is (compiled is None)
     section = SandboxSection(commands_apart=False)
     assert not sandboxes(tmp_path, "bubblewrap", section).wrap(site(tmp_path)).settings
+
+
+@pytest.mark.skipif(abi() < 6, reason=f"Landlock {abi()} has no scopes")
+@pytest.mark.parametrize("kind", ["landlock", pytest.param("bubblewrap", marks=needs("bubblewrap"))])
+def test_without_a_compiled_program_the_one_of_python_holds_agents_and_keeps_commands_apart(
+    tmp_path: Path, kind: SandboxKind
+) -> None:
+    (tmp_path / "repo").mkdir()
+    alone = shutil.copy(ENTRY, tmp_path)
+    section = SandboxSection()
+    made = Sandboxes(kind, section, tmp_path / "ada", (tmp_path / "ada/state",), os.environ, entry_program=Path(alone))
+    about = replace(site(tmp_path), cli="/bin/sh")
+    launch = made.wrap(about)
+    assert "-I" in launch.words
+    assert (tmp_path / "ada/state/shell").stat().st_mode & 0o777 == 0o700
+    prefix = launch.settings[SHELL_PREFIX]
+    done = run(made, about, f"{prefix} 'kill -0 '$$' || echo apart'; grep NoNewPrivs /proc/self/status")
+    assert done.stdout.split() == ["apart", "NoNewPrivs:", "1"], done.stderr
 
 
 @needs("bubblewrap")
@@ -152,7 +174,33 @@ def test_the_bound_on_processes_is_given_to_a_sandbox_with_a_namespace_of_its_ow
         if kind == "landlock" and abi() < 3:
             continue
         made = Sandboxes(kind, SandboxSection(), tmp_path / "ada", (), os.environ, max_processes=7).wrap(site(tmp_path))
-        assert ('"processes":7' in " ".join(made.words)) is (kind == "bubblewrap")
+        assert ("--processes 7" in " ".join(made.words)) is (kind == "bubblewrap")
+
+
+@pytest.mark.skipif(abi() < 3, reason="no Landlock here")
+def test_landlock_opens_no_folder_of_the_system_that_holds_chaperons_own_or_the_home_directory(tmp_path: Path) -> None:
+    """As with `chaperon@`, whose state is below /var/lib."""
+    made = Sandboxes("landlock", SandboxSection(), Path("/usr/ada"), (Path("/etc/ssl/chaperon"),), os.environ)
+    words = made.wrap(replace(site(tmp_path), own=tmp_path / "own")).words
+    named = {word for option, word in pairwise(words) if option in ("--read", "--write")}
+    assert not {"/", "/var", "/etc", "/run", "/dev"} & named
+    shown = [Path(each) for each in named]
+    for hidden in ("/var/lib/chaperon/ada", "/etc/shadow", "/run/user/1000/bus", "/dev/sda", "/dev/kvm"):
+        assert not [each for each in shown if Path(hidden).is_relative_to(each)]
+    assert "/dev/null" in named
+
+
+@needs("bubblewrap")
+def test_a_state_directory_within_the_workspace_is_not_seen_in_it(tmp_path: Path) -> None:
+    state = tmp_path / "repo/state"
+    state.mkdir(parents=True)
+    (state / "key").write_text("private")
+    (tmp_path / "ada").mkdir()
+    made = Sandboxes("bubblewrap", SandboxSection(), tmp_path / "ada", (state,), os.environ)
+    done = run(made, replace(site(tmp_path), own=state / "own"), "ls state; touch made state/made")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "repo/made").exists()
+    assert not (state / "made").exists()
 
 
 def run(made: Sandboxes, about: LaunchSite, command: str) -> subprocess.CompletedProcess[str]:
@@ -162,6 +210,16 @@ def run(made: Sandboxes, about: LaunchSite, command: str) -> subprocess.Complete
     return subprocess.run(
         words, env=launch.environment, cwd=about.workspace, capture_output=True, text=True, check=False
     )
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param("landlock", marks=needs("landlock")), pytest.param("bubblewrap", marks=needs("bubblewrap"))]
+)
+@pytest.mark.skipif(not shutil.which("dpkg"), reason="no system of Debian")
+def test_the_systems_packages_can_be_listed(tmp_path: Path, kind: SandboxKind) -> None:
+    (tmp_path / "repo").mkdir()
+    done = run(sandboxes(tmp_path, kind), site(tmp_path), "dpkg --print-architecture && dpkg --status dpkg")
+    assert done.returncode == 0, done.stderr
 
 
 @needs("bubblewrap")

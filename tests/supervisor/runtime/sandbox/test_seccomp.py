@@ -1,6 +1,5 @@
 """The filter, put on a process of this kernel."""
 
-import json
 import platform
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.sandbox import entry, seccomp
+from supervisor.runtime.sandbox.landlock import EntryPlan, words
 
 PROBE = """
 import ctypes, errno, os, sys
@@ -19,18 +19,27 @@ for number, *arguments in eval(sys.argv[1]):
     print(errno.errorcode.get(ctypes.get_errno(), "done") if answer < 0 else "done")
 """
 
+FILTERED = words(
+    [sys.executable, "-I", "-S", "-E", entry.__file__],
+    EntryPlan(seccomp.program(platform.machine()) if seccomp.knows(platform.machine()) else b""),
+)
+
+KNOWN = {
+    **seccomp.REFUSED, **seccomp.BY_FLAGS, **seccomp.OF_SOCKETS, **seccomp.OF_OTHERS,
+    "ioctl": seccomp.IOCTL, "clone3": seccomp.CLONE3,
+}  # fmt: skip
+
 NUMBERS = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 
 
 def answers(*calls: tuple[int, ...]) -> list[str]:
-    plan = json.dumps({"filter": seccomp.program(platform.machine()).hex()})
-    command = [sys.executable, "-I", "-S", "-E", entry.__file__, plan, sys.executable, "-c", PROBE, repr(calls)]
+    command = [*FILTERED, sys.executable, "-c", PROBE, repr(calls)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
 def number(name: str) -> int:
     column = list(seccomp.AUDIT_ARCHITECTURES).index(platform.machine())
-    return {**seccomp.REFUSED, **seccomp.BY_FLAGS, "ioctl": seccomp.IOCTL, "clone3": seccomp.CLONE3}[name][column]
+    return KNOWN[name][column]
 
 
 @pytest.mark.skipif(not seccomp.knows(platform.machine()), reason=f"no filter for {platform.machine()}")
@@ -48,20 +57,32 @@ def test_what_leads_out_of_sandboxes_is_refused_and_threads_and_processes_start(
     ]
     assert answers(*calls) == ["EPERM", "done", "EPERM", "EPERM", "EPERM", "EBADF", "ENOSYS", "EPERM"]
     threads = "import subprocess, threading\nt = threading.Thread(target=print, args=['ran'])\nt.start()\nt.join()\n"
-    plan = json.dumps({"filter": seccomp.program(platform.machine()).hex()})
-    command = [sys.executable, "-I", "-S", "-E", entry.__file__, plan, sys.executable, "-c"]
+    command = [*FILTERED, sys.executable, "-c"]
     done = subprocess.run(
         [*command, f"{threads}subprocess.run(['true'], check=True)"], capture_output=True, text=True, check=True
     )
     assert done.stdout == "ran\n"
 
 
+@pytest.mark.skipif(not seccomp.knows(platform.machine()), reason=f"no filter for {platform.machine()}")
+def test_sockets_of_other_families_than_programs_use_are_not_there() -> None:
+    used = [(number("socket"), family, 1, 0) for family in (1, 2, 10)] + [(number("socket"), 16, 3, 0)]
+    others = [(number("socket"), family, 1, 0) for family in (17, 29, 31, 38, 40, 41, 44)]
+    assert answers(*used) == ["done"] * len(used)
+    assert answers(*others, (number("socketpair"), 40, 1, 0, 0)) == ["EAFNOSUPPORT"] * (len(others) + 1)
+
+
+@pytest.mark.skipif(not seccomp.knows(platform.machine()), reason=f"no filter for {platform.machine()}")
+def test_no_other_process_gets_a_limit_by_which_it_would_end() -> None:
+    call = number("prlimit64")
+    assert answers((call, 0, 0, 0, 0), (call, 1, 0, 0, 0)) == ["done", "EPERM"]
+
+
 @pytest.mark.skipif(not NUMBERS.exists(), reason="the kernel's list of calls is not installed")
 def test_the_numbers_are_those_of_the_kernels_list() -> None:
     known = dict(line.split()[1:3] for line in NUMBERS.read_text().splitlines() if line.startswith("#define __NR_"))
-    ours = {**seccomp.REFUSED, **seccomp.BY_FLAGS, "ioctl": seccomp.IOCTL, "clone3": seccomp.CLONE3}
-    assert len(ours) > 30
-    listed = {name: pair[0] for name, pair in ours.items() if f"__NR_{name}" in known}
+    assert len(KNOWN) > 30
+    listed = {name: pair[0] for name, pair in KNOWN.items() if f"__NR_{name}" in known}
     assert len(listed) > 30
     assert listed == {name: int(known[f"__NR_{name}"]) for name in listed}
 

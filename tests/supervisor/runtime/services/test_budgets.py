@@ -131,3 +131,21 @@ async def test_tokens_count_over_all_and_by_account_and_another_account_has_a_bu
         assert "the budget of the day is used up (10,000 of 10,000 tokens)" in daemon.board.summary("a1").why, (
             "which is another budget"
         )
+
+
+@pytest.mark.usefixtures("alone")
+async def test_an_account_that_is_about_to_be_replaced_holds_nobody_and_the_budget_of_all_does(base: Base) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        day = int(daemon.wall() // DAY)
+        daemon.board.costs.by_account[daemon.account] = AccountSpending(cost_usd={day: 9.0})
+        daemon.board.costs.by_day[day] = 9.0
+        limits = [DayLimits(account_cost_usd=5.0)]
+        budget = Budgets(daemon, lambda: limits[0], lambda: True)
+        await budget.look()
+        assert daemon.board.orders.pauses == {}
+        limits[0] = DayLimits(account_cost_usd=5.0, cost_usd=8.0)
+        await budget.look()
+        assert len(daemon.board.orders.pauses) == 1

@@ -1,8 +1,11 @@
 """Several credentials: which of them pays, while others are at a limit."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 from pydantic import ValidationError
 
@@ -11,9 +14,10 @@ from supervisor.core.board import Board
 from supervisor.core.fold.summary import DAY
 from supervisor.core.registers.costs import AccountSpending
 from supervisor.protocol import events
+from supervisor.protocol.words import AgentState
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.services.credentials import Credentials
-from tests.stages.daemon import Base, served, until
+from tests.stages.daemon import Base, reached, served, until
 
 NOON = 20_000.5 * DAY
 
@@ -149,3 +153,38 @@ async def test_at_its_usage_limit_the_next_one_pays_at_once_and_a_daemon_that_co
     async with served(base) as (daemon, _):
         await until(lambda: daemon.account == two)
     assert len(base.events(events.CredentialTaken)) == 2, "what could not be had is not asked of agents"
+
+
+async def test_one_that_the_model_refused_is_passed_over_for_five_minutes(tmp_path: Path) -> None:
+    choice = Choice(tmp_path)
+    one, two = choice.names
+    assert not choice.credentials.has_another()
+    assert choice.credentials.pass_over(one)
+    assert choice.credentials.has_another()
+    assert "was refused" in choice.credentials.passed_over(one)
+    assert not choice.credentials.pass_over("key:elsewhere"), "it is none of these"
+    assert choice.credentials.pass_over(two)
+    assert not choice.credentials.has_another(), "there is no other, and the budgets hold agents"
+    choice.clock.at += 301
+    assert choice.credentials.passed_over(one) == ""
+
+
+async def test_a_check_that_takes_long_holds_up_no_budget_of_the_day(base: Base, tmp_path: Path) -> None:
+    (one,) = (each["source"] for each in keys(tmp_path, "one"))
+    os.mkfifo(tmp_path / "slow")
+    base.config["agent"] = {"credentials": [{"source": one}, {"source": f"command:cat {tmp_path}/slow"}]}
+    base.config["resources"] = {"max_cost_per_day_usd": 5.0}
+    base.cli("begin()\nwhile True:\n    hear()")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        daemon.board.usage_limits.remember(1, str(one), daemon.wall() + 3_600)
+        writer = await anyio.to_thread.run_sync(os.open, tmp_path / "slow", os.O_WRONLY)  # once the check reads
+        try:
+            daemon.board.costs.by_day[int(daemon.wall() // DAY)] = 5.01
+            await reached(daemon, AgentState.PAUSED)
+            assert not base.events(events.CredentialTaken)
+        finally:
+            os.write(writer, b"sk-slow\n")
+            os.close(writer)
+        await until(lambda: bool(base.events(events.CredentialTaken)))

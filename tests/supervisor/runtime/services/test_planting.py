@@ -1,5 +1,6 @@
 """Files that people's programs obey later, and that no reviewed call of an agent told of."""
 
+import subprocess
 from typing import Any
 
 from supervisor.protocol.words import AgentState
@@ -106,3 +107,34 @@ async def test_a_daemon_that_was_started_anew_looks_at_what_comes_from_then_on(b
         await until(lambda: bool(planted(base)))
     (incident,) = planted(base)
     assert incident["summary"].endswith("told of it: .envrc.")
+
+
+BROUGHT = """
+def git(*words):
+    os.spawnvp(os.P_WAIT, "git", ["git", *words])
+from pathlib import Path
+git("checkout", "--quiet", "other")
+git("clone", "--quiet", ".", "lib")
+done()
+"""
+
+
+async def test_what_git_brought_from_before_is_no_incident_and_a_clone_is_a_low_one(base: Base) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", base.repo, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+
+    git("commit", "--quiet", "--allow-empty", "--message", "base")
+    git("checkout", "--quiet", "-b", "other")
+    (base.repo / ".envrc").write_text("x")
+    git("add", ".envrc")
+    git("commit", "--quiet", "--message", "x")
+    git("checkout", "--quiet", "-")
+    assert not (base.repo / ".envrc").exists()
+    base.cli(f"begin()\n{BROUGHT}")
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        await until(lambda: bool(planted(base)))
+    (incident,) = planted(base)
+    assert incident["severity"] == "low"
+    assert incident["summary"].endswith("or as a hook manager of the project writes them: lib/.envrc.")

@@ -1,15 +1,25 @@
 """Looking at the trees of live agents, and telling only what is new."""
 
+import os
+import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from supervisor.core.board import Board
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes.bounds.resources import Figures
 from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
 from tests.stages.house import bash, house, say
+from tests.stages.session import Play
+
+if TYPE_CHECKING:
+    from supervisor.runtime.journal.journal import Journal
 
 IDLE = Figures(memory_mb=200.0, cpu_seconds=1.0, processes=4, open_files=60, io_bytes=1_000, disk_mb=0.0)
 
@@ -76,6 +86,37 @@ async def test_what_an_agents_tree_holds_is_in_the_journal_and_the_summary_and_g
         ended = made.daemon.board.summary("a1")
         assert (ended.memory_mb, ended.processes) == (0, 0)
         assert ended.peak_memory_mb >= seen.memory_mb
+
+
+class Accepting:
+    """A journal with room."""
+
+    accepting = True
+
+
+async def test_others_get_their_turn_between_what_is_told_of_two_agents() -> None:
+    board, told, turns = Board(lambda submitted: Play().make(submitted)), list[int](), 0
+    with subprocess.Popen(["sleep", "60"]) as child:
+        for number in range(5):
+            play = Play()
+            stamp = {**play.stamp(), "agent": f"a{number}"}
+            board.see(2 * number + 1, events.TaskSubmitted(**stamp, task=play.task, workspace="/repo", session_id="s"))
+            launched = events.AgentLaunched(**stamp, shim_pid=os.getpid(), cli_pid=child.pid, containment="", number=1)
+            board.see(2 * number + 2, launched)
+        looked = Sampling(board, cast("Journal", Accepting()), lambda _: 0, lambda _: told.append(turns), Clock())
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(others)
+            await looked.look()
+            tasks.cancel_scope.cancel()
+        child.kill()
+    assert len(set(told)) == 5
 
 
 @pytest.mark.real_cli

@@ -13,15 +13,8 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from supervisor.runtime.processes.shim_client import (
-    Accepted,
-    CliOutput,
-    Exited,
-    Fault,
-    Frozen,
-    TreeKilled,
-    read_exit_record,
-)
+from supervisor.runtime.processes.shim_events import Accepted, CliOutput, Exited, Fault, Frozen, TreeKilled
+from supervisor.runtime.processes.shim_remains import read_exit_record
 from supervisor.runtime.shim import process_tree, wire
 from supervisor.runtime.shim.pipes import STDERR_CAP_BYTES, TAIL_BYTES
 

@@ -110,5 +110,10 @@ async def test_work_that_is_not_committed_is_asked_for_and_then_proposed(tmp_pat
         add(stage, "t-1")
         done = await state_of(stage, "t-1", TaskState.DONE, TaskState.PARKED, TaskState.FAILED)
         merge = stage.daemon.board.merges.find("t-1")
+        proposed = await stage.chaperon("task", "show", "t-1")
+        await stage.chaperon("merge", "t-1", "--yes")
+        merged = await stage.chaperon("task", "show", "t-1")
+    assert f"its merge   {merge.id} is proposed: " in proposed
+    assert f"its merge   {merge.id} is merged: " in merged, "its task was done before"
     assert (done.state, merge.phase) == (TaskState.DONE, MergePhase.PROPOSED), done.why
     assert "chaperon merge t-1" in done.why

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -10,6 +11,7 @@ from supervisor.protocol import events
 from supervisor.protocol.events import MergeChanged
 from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.processes import handed_sessions
 from supervisor.runtime.service import complete_work, run_daemon
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.house import House, bash, house, say
@@ -109,6 +111,20 @@ async def test_a_merge_whose_agent_was_not_submitted_as_the_daemon_ended_is_made
     assert resolved(base) == ("both", TWICE)
 
 
+@pytest.mark.parametrize("mode", ["off", "propose"])
+async def test_what_was_under_way_by_itself_waits_for_a_person_if_the_next_daemon_is_not_to_merge(
+    base: Base, mode: str
+) -> None:
+    async with run_daemon(base.setup()) as daemon:
+        await disagrees(base, daemon)
+    base.config["merge"] = mode
+    async with served(base) as (daemon, _):
+        await until(lambda: daemon.board.merges.find("a1").phase is MergePhase.PROPOSED)
+        assert daemon.board.merges.find("a1").why.startswith(f"merge.mode is {mode} now; before: the daemon ended")
+        assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.PARKED, "a person has it tried"
+        assert daemon.board.known("a2") is None
+
+
 async def test_an_agent_that_has_ended_with_a_merge_has_it_until_all_is_done_at_its_end(base: Base) -> None:
     async with served(base) as (daemon, _):
         held = await disagrees(base, daemon)
@@ -133,9 +149,13 @@ async def test_an_agent_that_has_ended_with_a_merge_has_it_until_all_is_done_at_
 async def test_work_that_was_resolved_as_merges_were_switched_off_is_parked(base: Base) -> None:
     async with served(base) as (daemon, _):
         held = await disagrees(base, daemon)
-        rules = daemon.merging.rules
-        daemon.merging.rules = replace(rules, merge=replace(rules.merge, mode="off"))
-        held.let_go()
+
+        async def submit_and_switch_off(*about: Any) -> object:
+            rules = daemon.merging.rules
+            daemon.merging.rules = replace(rules, merge=replace(rules.merge, mode="off"))
+            return await held.submit(*about)
+
+        held.resolving._submit = submit_and_switch_off
         await daemon.merging.stand_still(str(base.repo))
         daemon.merging.go_on()
         await ended(daemon, "a1")
@@ -151,16 +171,18 @@ async def phase(stage: House, agent: str, *phases: MergePhase) -> Merge:
 
 
 @pytest.mark.real_cli
-@pytest.mark.parametrize("own_config_dir", [False, True])
-async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then_merged(
-    tmp_path: Path, own_config_dir: bool
+@pytest.mark.parametrize("session", ["the CLI's", "handed over", "too long to be handed over"])
+async def test_a_conflict_is_resolved_in_the_same_workspace_and_in_the_session_if_it_can_be_had_and_then_merged(
+    tmp_path: Path, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if too_long := session == "too long to be handed over":
+        monkeypatch.setattr(handed_sessions, "MOST_BYTES", 10)
     resolve = (
         "git -c user.name=A -c user.email=a@x merge -q main || true; printf 'both\\n' > work.txt; git add -A; "
         "git -c user.name=A -c user.email=a@x commit -qm 'Merge main'"
     )
     model = commits("agent"), say("done"), bash(resolve), say("resolved")
-    about = {"agent": {"own_config_dir": own_config_dir}}
+    about = {"agent": {"own_config_dir": session != "the CLI's"}}
     async with house(tmp_path, *model, policy={**policy(merge="auto"), **about}, completion=complete_work) as stage:
         repo = stage.workspace
         first = await stage.submit(workspace="new", labels=("night",))
@@ -177,7 +199,10 @@ async def test_a_conflict_is_resolved_in_the_same_session_and_workspace_and_then
     assert git(repo, "show", "main:work.txt") == "both"
     assert "<<<<<<< main" in told
     assert "Do the task." in last, "the conversation goes on"
-    assert (second.workspace, second.branch, second.session_id) == (first.workspace, first.branch, first.session_id)
+    assert (second.workspace, second.branch) == (first.workspace, first.branch)
+    assert (second.session_id != first.session_id) is too_long
+    anew = [chosen.recovery.why for chosen in stage.events(events.RecoveryChosen)]
+    assert ["refused to resume its session (No conversation found" in why for why in anew] == [True] * too_long
     assert second.task.labels == ("night",)
     assert ("a1", MergePhase.RESOLVING) in phases
     assert ("a1", MergePhase.WITHDRAWN) in phases

@@ -1,14 +1,18 @@
 """The routes of actions: those that wait for a person, and those that are only thought of."""
 
-from typing import Any
+from typing import Any, Protocol
+from uuid import uuid4
 
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
 from monitors.contract.actions import Action, Review
+from monitors.contract.words import Severity
+from monitors.review.allowances import HOST_TOOL
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.parts import RequestParts
+from supervisor.runtime.daemon.host_requests import KEPT_SECONDS, HostRequest, HostRequests
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Reviewing
@@ -38,7 +42,7 @@ class Waiting(BaseModel):
     asked_at: float
     """Unix time, in seconds."""
     deadline_seconds: float
-    """How long after that it is denied."""
+    """How long after that it is denied, and how long a host is listed."""
 
 
 class ToReview(SubmissionRequest):
@@ -50,7 +54,26 @@ class ToReview(SubmissionRequest):
     workspace: str = ""
 
 
-def action_routes(api: FastAPI, daemon: RequestParts, reader: ReadingService) -> None:
+class ActionParts(RequestParts, Protocol):
+    """The parts of the daemon that these routes need."""
+
+    @property
+    def host_requests(self) -> HostRequests:
+        """Hosts that agents were refused."""
+        ...
+
+    def boot_id(self) -> str:
+        """Id of this boot of the machine."""
+        ...
+
+    def fault(
+        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
+    ) -> None:
+        """Note an incident, of which people are told."""
+        ...
+
+
+def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> None:
     """Add them.
 
     Args:
@@ -61,14 +84,17 @@ def action_routes(api: FastAPI, daemon: RequestParts, reader: ReadingService) ->
 
     @api.get("/v1/approvals")
     async def approvals() -> list[Waiting]:
-        """The actions of all agents that wait for a person, oldest first."""
-        asked = [each for session in daemon.board.live() for each in session.approvals]
-        return [_waiting(each) for each in sorted(asked, key=lambda each: each.at)]
+        """The actions of all agents that wait for a person, and hosts that they were refused, oldest first."""
+        asked = [_waiting(each) for session in daemon.board.live() for each in session.approvals]
+        asked += [_host_waiting(each) for each in daemon.host_requests.waiting()]
+        return sorted(asked, key=lambda each: each.asked_at)
 
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
     async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> Summary:
-        """Let an action that waits run, or turn it down."""
+        """Let an action that waits run, or turn it down; a host is opened to the agent for an hour."""
         stamp = daemon.stamp(agent)
+        if host := daemon.host_requests.find(agent, request_id):
+            return await _answer_host(daemon, host, given, by)
         return await daemon.request(
             events.ApprovalGiven(**stamp, request_id=request_id, granted=given.granted, note=given.note, by=by)
         )
@@ -77,6 +103,45 @@ def action_routes(api: FastAPI, daemon: RequestParts, reader: ReadingService) ->
     async def review(wanted: ToReview) -> Response:
         """Return the gate's answer to an action that no agent takes; nothing is noted."""
         return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
+
+
+async def _answer_host(daemon: ActionParts, host: HostRequest, given: ApprovalReply, by: str) -> Summary:
+    """Open a host, or turn it down; the agent is told what the person says to that."""
+    agent, known = host.agent, daemon.board.summary(host.agent)
+    if given.granted:
+        known = await daemon.request(
+            events.AllowanceGiven(
+                **daemon.stamp(agent),
+                id=f"w-{uuid4().hex[:6]}",
+                by=by,
+                tool=HOST_TOOL,
+                text=host.host,
+                uses=None,
+                seconds=KEPT_SECONDS,
+                boot_id=daemon.boot_id(),
+            )
+        )
+    else:
+        daemon.host_requests.deny(host)
+        daemon.fault(agent, "host_denied", f"{by} did not open {host.host} to agent {agent}.", Severity.LOW)
+    if given.note:
+        said = events.SayRequested(**daemon.stamp(agent), id=f"{host.id}-{uuid4().hex[:6]}", text=given.note, by=by)
+        known = await daemon.request(said)
+    return known
+
+
+def _host_waiting(asked: HostRequest) -> Waiting:
+    return Waiting(
+        agent=asked.agent,
+        request_id=asked.id,
+        tool=HOST_TOOL,
+        input={"url": asked.host},
+        why=asked.why,
+        risk=0.0,
+        reasoning="The agent was refused, and goes on without it. Approved, the host is open to it for an hour.",
+        asked_at=asked.at,
+        deadline_seconds=KEPT_SECONDS,
+    )
 
 
 def _waiting(asked: events.ApprovalAsked) -> Waiting:

@@ -13,7 +13,7 @@ from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.agents.orders import RequestId
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
-from supervisor.runtime.api.serving.agent_rows import AgentRows
+from supervisor.runtime.api.serving.agent_rows import MOST_ROWS, AgentRows
 from supervisor.runtime.api.serving.turnstile import Turnstile
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
 from supervisor.runtime.reading.jobs import JSON
@@ -80,16 +80,20 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
         label: str | None = Query(None, description="Only those whose task has this label."),
         name: list[str] = NAMED,
+        after: str | None = Query(None, description="Only those submitted after this agent."),
+        limit: int = Query(MOST_ROWS, ge=1, description="How many at most."),
     ) -> Response:
         """All agents, oldest first, but for those whose remains were removed."""
         now = daemon.wall()
+        if after is not None:
+            daemon.board.summary(after)  # refused before the answer begins
         if not name:
             turnstile.charge(LIST_COSTS)
 
         def wanted(one: Summary) -> bool:
             return (label is None or label in one.task.labels) and (not recent or one.listed(now))
 
-        return StreamingResponse(rows.parts(wanted, frozenset(name)), media_type=JSON)
+        return StreamingResponse(rows.parts(wanted, frozenset(name), after, limit), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
     async def submit(wanted: Submission, request: Request, by: By) -> Summary:

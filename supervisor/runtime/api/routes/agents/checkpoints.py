@@ -58,6 +58,8 @@ class AgentChanges(BaseModel):
     """How many paths, by how each changed."""
     paths: list[Difference]
     """The first of them."""
+    shared_with: list[str]
+    """Other agents that worked in the same files meanwhile, whose changes are among these."""
 
 
 class AgentDiff(BaseModel):
@@ -76,6 +78,8 @@ class AgentDiff(BaseModel):
     files: list[FilePatch]
     more: int
     """How many files changed beside those named."""
+    shared_with: list[str]
+    """Other agents that worked in the same files meanwhile, whose changes are among these."""
 
 
 def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: ReadingService) -> None:
@@ -136,7 +140,11 @@ def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: Rea
         known = daemon.board.summary(agent)
         live = not known.state.ended
         found = await daemon.checkpoint_manager.changes(known.workspace, agent, known.started_at, now=live)
-        return AgentChanges(counts=dict(Counter(str(one.change) for one in found)), paths=list(found[:MOST_CHANGES]))
+        return AgentChanges(
+            counts=dict(Counter(str(one.change) for one in found)),
+            paths=list(found[:MOST_CHANGES]),
+            shared_with=daemon.board.shared_with(agent),
+        )
 
     @api.get("/v1/agents/{agent}/diff")
     async def content(
@@ -163,6 +171,7 @@ def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: Rea
             removed=sum(one.removed for one in found),
             files=found,
             more=more,
+            shared_with=daemon.board.shared_with(agent),
         )
 
     @api.post("/v1/agents/{agent}/checkpoints", status_code=201)

@@ -148,6 +148,7 @@ def _row(task: StoredTask) -> dict[str, Any]:
 def _whole(task: StoredTask, board: Board, dispatcher: Dispatcher) -> dict[str, Any]:
     """All facts of a task."""
     pending = task.state is TaskState.PENDING
+    merge = board.merges.last_of(task.id)
     return {
         **_row(task),
         "prompt": task.spec.prompt,
@@ -157,6 +158,7 @@ def _whole(task: StoredTask, board: Board, dispatcher: Dispatcher) -> dict[str, 
         "not_before": task.not_before or None,
         "waits_for": [one.id for one in board.tasks.unmet(task)] if pending else [],
         "held_back": dispatcher.queue.reason(task, dispatcher.facts_now()) if pending else "",
+        "merge": {"id": merge.id, "phase": merge.phase, "why": merge.why} if merge is not None else None,
         "needed_by": sorted(board.tasks.needing(task.id)),
     }
 

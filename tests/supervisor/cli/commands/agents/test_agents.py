@@ -1,10 +1,15 @@
 import json
 import re
+from functools import partialmethod
+from typing import Any
 
 import pytest
 
+from supervisor.cli import common
+from supervisor.cli.commands.agents import agents
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.api.serving.agent_rows import AgentRows
 from supervisor.runtime.assembly import policy
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
@@ -28,6 +33,36 @@ async def test_what_ran_is_listed_and_shown_for_people_and_as_data(base: Base) -
         assert data.keys() >= {"agent", "state", "task", "workspace", "session_id"}
         assert data["task"] == "make\nit \x1b[31mred"
         assert json.loads((await chaperon("ps", "--json")).output) == [data]
+
+
+def _at_most_two(rows: AgentRows, parts: Any, wanted: Any, names: Any, after: Any, limit: int) -> Any:
+    """Answer as a daemon that has more agents than it gives at once."""
+    return parts(rows, wanted, names, after, min(limit, 2))
+
+
+async def test_a_long_list_comes_in_pages(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "PAGE", 2)
+    base.cli("begin()")
+    async with served(base) as (daemon, _):
+        for name in ("a1", "a2", "a3"):
+            await daemon.submit(base.submission(name=name), by="test")
+            await ended(daemon, name)
+
+        async def page(*given: str) -> tuple[list[str], str]:
+            told = await chaperon("ps", *given)
+            return [row.split()[0] for row in told.stdout.splitlines()[1:] if row[0] == "a"], told.stderr
+
+        rows, more = await page()
+        assert rows == ["a1", "a2"]
+        assert "These are the first 2. The next ones: the same with --after a2." in more
+        assert await page("--after", "a2") == (["a3"], "")
+        assert await page("--limit", "1") == (["a1"], "")
+        assert await page("--limit", "5") == (["a1", "a2", "a3"], "")
+        assert [one["agent"] for one in json.loads((await chaperon("ps", "--json")).output)] == ["a1", "a2", "a3"]
+        assert "There is no agent 'nobody'" in (await page("--after", "nobody"))[1]
+        monkeypatch.setattr(common, "AGENTS_AT_ONCE", 2)
+        monkeypatch.setattr(AgentRows, "parts", partialmethod(_at_most_two, AgentRows.parts))
+        assert [one["agent"] for one in json.loads((await chaperon("ps", "--json")).output)] == ["a1", "a2", "a3"]
 
 
 async def test_of_an_agent_that_nobody_watches_over_it_is_said_what_is_the_matter(
@@ -220,7 +255,7 @@ async def test_why_this_answer_and_not_the_next_is_shown_while_it_runs_and_after
         shown = (await chaperon("show", "a1", "--why")).output
         assert "the last answer was soft_correction (a1-" in shown
         assert "  because the mildest answer comes first" in shown
-        assert "  how grave it was: medium 0.5 * confidence 0.7 * (1 + impact 0.2) = 0.42;" in shown
+        assert "  severity by score: medium 0.5 * confidence 0.7 * (1 + impact 0.2) = 0.42;" in shown
         assert "  not emergency_stop: a score of 0.42 is too low for it" in shown
         assert "the agent is left alone for" in shown
         assert "whether the last one helps is still being seen" in shown

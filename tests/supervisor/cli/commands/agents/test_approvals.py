@@ -37,6 +37,9 @@ def test_what_does_not_say_which_is_refused_with_those_that_there_are() -> None:
     assert "0123456789a, 0123456789c; or --all" in several.value.way_out
     with pytest.raises(NotFoundError, match="No action 'x' of agent 'a1' waits"):
         ApprovalSelection("a1", "x", False).chosen(WAITING)
+    with pytest.raises(NotFoundError, match="No action 'not this one' of agent 'a1' waits") as text:
+        ApprovalSelection("a1", "not this one", False).chosen(WAITING)
+    assert "A text for the model is said with --reason 'not this one'." in text.value.way_out
     with pytest.raises(NotFoundError, match=r"No action of agent 'a3' waits"):
         ApprovalSelection("a3", None, True).chosen(WAITING)
     with pytest.raises(UsageError, match="say whose"):
@@ -60,7 +63,7 @@ async def test_what_waits_is_shown_with_its_agent_and_all_of_it_can_be_answered_
         listed = (await chaperon("ps")).output
         assert listed.count("waits for approval (since ") == 2
         assert "Bash echo 1 > one" in listed
-        assert "To answer: chaperon approve a1, or chaperon deny" in listed
+        assert "To answer: chaperon approve a1, or chaperon deny a1" in listed
         assert "waits for approval (since " in (await chaperon("show", "a1")).output
         done = await chaperon("approve", "--all", "--json")
         assert sorted(json.loads(line)["agent"] for line in done.output.splitlines()) == ["a1", "a2"]

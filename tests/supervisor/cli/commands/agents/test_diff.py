@@ -31,6 +31,18 @@ hear()
 """
 
 
+WRITES_ONE = (
+    WRITES[: WRITES.index('open("changed.txt"')]
+    + """
+open(f"one-{os.getpid()}", "w").write("1")
+while not os.path.exists("go"):
+    time.sleep(0.01)
+done()
+hear()
+"""
+)
+
+
 def prepared(base: Base) -> None:
     for name, content in (("changed.txt", "one\ntwo\n"), ("gone.txt", "bye\n"), ("tool.sh", "#!/bin/sh\n")):
         (base.repo / name).write_text(content)
@@ -101,3 +113,22 @@ async def test_one_that_changed_nothing_and_one_that_is_not_there_are_told_apart
         await until(lambda: bool(base.events(events.CheckpointMade)))
         assert (await chaperon("diff", "a1")).output.startswith("Nothing changed from checkpoint ")
         assert (await chaperon("diff", "nobody")).exit_code == 1
+
+
+async def test_what_agents_changed_in_the_same_files_is_not_said_to_be_the_work_of_one(base: Base) -> None:
+    base.cli(WRITES_ONE)
+    async with served(base) as (daemon, client):
+        for name in ("a1", "a2"):
+            await daemon.submit(base.submission(name=name), by="test")
+        await until(lambda: len(list(base.repo.glob("one-*"))) == 2)
+        (base.repo / "go").touch()
+        for name in ("a1", "a2"):
+            await ended(daemon, name)
+        for path in ("changes", "diff"):
+            assert (await client.get(f"/v1/agents/a1/{path}")).json()["shared_with"] == ["a2"]
+        assert "(by it or by a2, in the same files)" in (await chaperon("show", "a1")).output
+        shown = await chaperon("diff", "a1")
+        assert "changed (by it or by a2, in the same files), lines: " in shown.output.splitlines()[-1]
+        await daemon.submit(base.submission(name="a3"), by="test")
+        await ended(daemon, "a3")
+        assert (await client.get("/v1/agents/a3/changes")).json()["shared_with"] == [], "they had ended before"

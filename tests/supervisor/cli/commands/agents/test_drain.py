@@ -41,7 +41,7 @@ async def test_agents_with_a_label_are_submitted_listed_steered_and_reported_tog
         assert (await chaperon("resume", "--label", "web", "--repo", repo)).exit_code == 0
         assert (await chaperon("say", "--label", "db", "hello", "you")).exit_code == 0
         assert "w1" not in (await chaperon("stop", "--label", "db", "--force")).output
-        report = json.loads((await chaperon("report", "--label", "web", "--json")).output)
+        report = json.loads((await chaperon("report", "--label", "web", "--json")).stdout)
         assert report["agents"].keys() <= {"w1", "w2"}
         assert (await chaperon("pause", "--label", "none")).output.startswith(
             "No agent with the label none is at work."

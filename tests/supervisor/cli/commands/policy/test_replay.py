@@ -224,6 +224,16 @@ def test_the_archive_of_ended_agents_is_no_journal(tmp_path: Path) -> None:
     assert sessions[-1]["totals"]["damaged_lines"] == 0
 
 
+def test_of_a_state_directory_the_journal_is_replayed_and_no_other_file(tmp_path: Path) -> None:
+    folder = journal(tmp_path / "journal", 1)
+    (tmp_path / "incidents.jsonl").write_text('{"time":"2026-11-23T09:00:00Z","severity":"low"}\n')
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "ledger.jsonl").write_text("5 a line of another kind\n")
+    one, totals = replayed(tmp_path, home=tmp_path)
+    assert one["path"] == f"{folder}#a1"
+    assert totals["totals"]["damaged_lines"] == 0
+
+
 def test_a_journal_is_a_session_for_each_agent_over_all_its_segments(tmp_path: Path) -> None:
     folder = journal(tmp_path / "journal", 2)
     last = max(folder.iterdir())

@@ -54,7 +54,8 @@ def test_the_report_is_one_file_that_loads_and_runs_nothing(tmp_path: Path, trie
     html = page.read_text()
     assert "<svg" in html
     assert "own.everything" in html
-    assert "&lt;b&gt;plain.jsonl" in html
+    assert "<td>&lt;b&gt;plain.jsonl</td>" in html, "a file is named below the folder that the page names"
+    assert f"<code>{tmp_path}</code>" in html
     assert "<script" not in html
     assert "src=" not in html
     refused = chaperon(str(session), "--html", str(tmp_path / "no" / "such.html"), home=tmp_path)

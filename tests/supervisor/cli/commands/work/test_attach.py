@@ -66,6 +66,23 @@ def test_attach_shows_the_change_and_makes_it_and_detach_undoes_it(settings: Pat
     assert settings.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("choice", "told"), [("block", "do not run"), ("ask", "are asked"), ("allow", "without a review")]
+)
+def test_who_attaches_without_a_daemon_is_told_what_calls_meet_until_there_is_one(
+    settings: Path, choice: str, told: str
+) -> None:
+    settings.unlink()
+    assert "No daemon runs" not in CliRunner().invoke(attach, ["--print"]).output
+    assert json.loads(CliRunner().invoke(attach, ["--json", "--by", "command"]).output)["written"]
+    done = CliRunner().invoke(attach, ["--when-away", choice])
+    last = done.output.splitlines()[-1]
+    assert told in last
+    assert last.endswith("Start one: chaperon serve")
+    assert f"{settings}: removed, as it was not there before" in CliRunner().invoke(detach, []).output
+    assert not settings.exists()
+
+
 def test_a_file_with_a_token_is_this_users_alone_and_has_its_permissions_back_behind_it(settings: Path) -> None:
     settings.chmod(0o644)
     assert CliRunner().invoke(attach, []).exit_code == 0

@@ -1,8 +1,13 @@
 """`chaperon merge`: lists, shows, asks, and carries out."""
 
 import json
+from functools import partial
 from typing import Any
 
+import anyio.from_thread
+import pytest
+
+from supervisor.cli import common
 from supervisor.protocol.merges import MergePhase
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
@@ -39,6 +44,50 @@ async def test_a_merge_is_listed_shown_and_carried_out(base: Base) -> None:
         elsewhere = await chaperon("merge", "a1", "--into", "gone", "--yes")
         assert (elsewhere.exit_code, "There is no branch" in elsewhere.stderr) == (2, True)
         assert daemon.board.merges.find("a1").phase is MergePhase.MERGED
+
+
+async def test_all_that_are_proposed_are_merged_one_after_the_other_and_one_that_fails_holds_none_up(
+    base: Base,
+) -> None:
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    async with served(base) as (daemon, _):
+        assert (await chaperon("merge", "--all", "--yes")).output == "No merge is proposed.\n"
+        await begun(base, daemon)
+        for name, program in (("a2", makes("made.txt", "otherwise")), ("a3", makes("third.txt"))):
+            base.cli(WORKS.format(program=program))
+            await daemon.submit(base.submission(name=name, workspace="new"), by="ann")
+            await ended(daemon, name)
+        planned = await chaperon("merge", "--all", "--dry-run")
+        assert [f"1 commit of {name}, 1 file" in planned.output for name in ("a1", "a2", "a3")] == [True] * 3
+        asked = await chaperon("merge", "--all")
+        assert (asked.exit_code, "no terminal to ask" in asked.stderr) == (2, True)
+        assert not (base.repo / "made.txt").exists()
+        done = await chaperon("merge", "--all", "--yes")
+        assert done.exit_code == 1, "one was not merged"
+        assert [f"{name} is merged" in done.output for name in ("a1", "a2", "a3")] == [True, False, True]
+        assert "a2 is parked" in done.output
+        assert ((base.repo / "made.txt").read_text(), (base.repo / "third.txt").read_text()) == ("made", "made")
+        again = await chaperon("merge", "--all", "--yes")
+        assert again.output.startswith("Left alone: 1 merge that could not be made before.")
+        assert json.loads((await chaperon("merge", "--all", "--yes", "--json")).output) == []
+        assert (await chaperon("merge", "a3", "--all")).exit_code == 2
+
+
+async def test_a_proposal_that_is_withdrawn_meanwhile_is_not_merged_with_all_others(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.config["workspaces"] = {"folder": str(base.root / "workspaces")}
+    async with served(base) as (daemon, _):
+        await begun(base, daemon)
+        base.cli(WORKS.format(program=makes("third.txt")))
+        await daemon.submit(base.submission(name="a2", workspace="new"), by="ann")
+        await ended(daemon, "a2")
+        withdraw = partial(anyio.from_thread.run, daemon.merging.withdraw, "a2", "ann")
+        monkeypatch.setattr(common, "confirm", lambda *_: withdraw())
+        done = await chaperon("merge", "--all")
+        assert (done.exit_code, "a2 is left alone: it is withdrawn by now." in done.output) == (0, True)
+        assert [daemon.board.merges.find(name).phase for name in ("a1", "a2")] == ["merged", "withdrawn"]
+        assert not (base.repo / "third.txt").exists()
 
 
 async def test_a_check_that_fails_is_shown_and_the_exit_code_says_so(base: Base) -> None:

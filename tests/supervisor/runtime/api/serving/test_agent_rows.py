@@ -9,8 +9,9 @@ import pytest
 
 from monitors.contract import anyjson
 from supervisor.core.board import Board
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.serving.agent_rows import SENT_BYTES, AgentRows
+from supervisor.runtime.api.serving.agent_rows import LOOKED_AT_ONCE, SENT_BYTES, AgentRows
 from supervisor.runtime.daemon.summary_json import SUMMARY, written
 from tests.simulation.world import World
 from tests.stages.session import Play
@@ -37,6 +38,51 @@ async def test_agents_are_asked_for_by_name_and_a_name_that_none_has_is_passed_o
     board = board_of(4)
     parts = [part async for part in rows.parts(names=frozenset({"a3", "a1", "nobody"}))]
     assert [one["agent"] for one in json.loads(b"".join(parts))] == ["a1", "a3"]
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "names"),
+    [(None, 2, "a0 a1"), ("a1", 2, "a2 a3"), ("a2", 9, "a3 a4"), ("a4", 9, ""), (None, 5, "a0 a1 a2 a3 a4")],
+)
+async def test_a_page_has_so_many_agents_after_one(after: str | None, limit: int, names: str) -> None:
+    board = board_of(5)
+    parts = [part async for part in AgentRows(lambda: board).parts(after=after, limit=limit)]
+    assert [one["agent"] for one in json.loads(b"".join(parts))] == names.split()
+
+
+async def test_a_page_costs_no_more_if_most_agents_are_not_wanted() -> None:
+    board = board_of(1_100)
+    looked, turns = 0, 0
+
+    def wanted(_: Summary) -> bool:
+        nonlocal looked
+        looked += 1
+        return looked > 1_050
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        await anyio.lowlevel.checkpoint()
+        before = turns
+        parts = [part async for part in AgentRows(lambda: board).parts(wanted, limit=10)]
+        assert turns - before >= 1_050 // LOOKED_AT_ONCE, "others had their turn while it was looked for the first"
+        tasks.cancel_scope.cancel()
+    assert len(json.loads(b"".join(parts))) == 10
+    assert looked == 1_060, "none was looked at behind the page"
+
+
+async def test_an_agent_that_is_forgotten_while_the_list_is_written_is_passed_over() -> None:
+    board = board_of(30)
+    parts = AgentRows(lambda: board).parts()
+    first = await anext(parts)
+    board.forget("a25")
+    rest = [part async for part in parts]
+    assert "a25" not in [one["agent"] for one in json.loads(first + b"".join(rest))]
 
 
 class Compared(World):

@@ -115,3 +115,61 @@ def test_the_loop_is_woken_once_for_all_that_happened_meanwhile() -> None:
         assert woken == 1
 
     asyncio.run(main())
+
+
+def test_a_call_is_made_once_when_its_number_is_reached_and_never_before_it_was_registered_whole() -> None:
+    counter = Counter()
+    made: list[int] = []
+
+    async def main() -> None:
+        counter.value = 5
+        counter.wakeups.call(lambda: counter.value >= 5, lambda: made.append(5))  # reached already
+        counter.wakeups.call(lambda: counter.value >= 100, lambda: made.append(counter.value))
+        assert made == []
+        thread = threading.Thread(target=counter.count_to, args=(1_000,))
+        thread.start()
+        await counter.reaches(1_000)
+        thread.join()
+
+    anyio.run(main)
+    assert made[0] == 5
+    assert made[1] >= 100
+    assert len(made) == 2
+
+
+def test_a_call_that_registers_another_loses_none() -> None:
+    counter = Counter()
+    made: list[str] = []
+
+    async def main() -> None:
+        def first() -> None:
+            made.append("first")
+            counter.wakeups.call(lambda: counter.value >= 2, lambda: made.append("third"))
+
+        counter.wakeups.call(lambda: counter.value >= 1, first)
+        counter.wakeups.call(lambda: counter.value >= 1, lambda: made.append("second"))
+        counter.count_to(1)
+        await anyio.wait_all_tasks_blocked()
+        assert made == ["first", "second"]
+        counter.count_to(2)
+        await counter.reaches(2)
+        await anyio.wait_all_tasks_blocked()
+
+    anyio.run(main)
+    assert made == ["first", "second", "third"]
+
+
+def test_a_call_is_made_too_if_its_number_will_never_be_reached() -> None:
+    counter = Counter()
+    made: list[str] = []
+
+    async def main() -> None:
+        counter.wakeups.call(lambda: False, lambda: made.append("failed"))
+        counter.failure = OSError("the disk failed")
+        counter.wakeups.notify()
+        await anyio.wait_all_tasks_blocked()
+        counter.wakeups.call(lambda: False, lambda: made.append("failed before"))
+        await anyio.wait_all_tasks_blocked()
+
+    anyio.run(main)
+    assert made == ["failed", "failed before"]

@@ -1,5 +1,6 @@
 """Limits, asserted on the real processes of a real CLI."""
 
+import os
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,8 @@ from interventions.decisions import LimitsInForce
 from monitors.contract.tasks import Limits
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.processes.bounds.cgroups import Ceiling
-from supervisor.runtime.processes.bounds.limits import Enforcer
+from supervisor.runtime.processes.bounds.cgroups import Ceiling, Containment
+from supervisor.runtime.processes.bounds.limits import Enforced, Enforcer
 from tests.stages.house import SECONDS, bash, house, say
 from tests.support import alive
 
@@ -176,3 +177,27 @@ async def test_a_kernel_that_keeps_the_limits_needs_no_freezing() -> None:
     assert shim.asked == []
     assert ceilings[0].memory_high_bytes == 8_192 << 20
     assert ceilings[0].cpu_cores is not None
+
+
+@pytest.mark.parametrize("share", [0.85, 0.7, 0.5])
+def test_each_grade_of_a_throttle_is_written_to_the_files_of_a_control_group(tmp_path: Path, share: float) -> None:
+    containment = Containment(tmp_path, frozenset({"cpu", "memory"}), "")
+    group = containment.make("agent")
+    for name in ("cpu.max", "memory.high"):
+        (group / name).write_text("max")
+
+    async def applied(limits: Limits, share: float) -> Enforced:
+        enforcer = Enforcer(ToyShim(), lambda ceiling: containment.limit(group, ceiling), lambda: False)
+        return await enforcer.apply(LimitsInForce(limits, cpu_share=share), 4_096)
+
+    def cores() -> float:
+        given, period = (int(word) for word in (group / "cpu.max").read_text().split())
+        return given / period
+
+    every = os.cpu_count() or 1
+    assert anyio.run(applied, Limits(max_memory_mb=1_000), share) == Enforced(by_kernel=True, share=share)
+    assert cores() == pytest.approx(share * every, rel=0.001)
+    assert (group / "memory.high").read_text() == str(1_000 << 20)
+    anyio.run(applied, Limits(max_memory_mb=4_096), 1.0)
+    assert cores() == every, "as if there were no limit"
+    assert (group / "memory.high").read_text() == str(4_096 << 20)

@@ -1,0 +1,78 @@
+"""Files that others may have put there: opened without a wait, and read up to a bound.
+
+What stands at a path that an agent or another program can write may be a named pipe, whose opening waits for a writer
+for ever, a device without an end, or a file that grows under its reader.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class NotPlainError(OSError):
+    """A pipe, a socket, a device or a folder stands where a plain file was to be read."""
+
+
+class TooLargeError(OSError):
+    """A file holds more than its reader takes."""
+
+
+@contextlib.contextmanager
+def open_plain(path: bytes | Path, *, links: bool = True, below: int | None = None) -> Iterator[int]:
+    """Open a plain file to read; its descriptor is closed at the end, and at once if it is none.
+
+    Args:
+        path: The file's.
+        links: Whether a link at the end of the path is followed.
+        below: The descriptor of the folder from which a relative path goes; None for the working directory.
+
+    Raises:
+        NotPlainError: It is no plain file.
+        OSError: It cannot be opened, also as it is a link that is not to be followed (`ELOOP`) or its name holds a NUL.
+    """
+    try:
+        fd = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW, dir_fd=below)
+    except ValueError as error:
+        raise FileNotFoundError(errno.ENOENT, "no file's name holds a NUL", path) from error
+    try:
+        kind = os.fstat(fd).st_mode
+        if not stat.S_ISREG(kind):
+            raise NotPlainError(errno.EISDIR if stat.S_ISDIR(kind) else errno.EINVAL, "it is no plain file", path)
+        os.set_blocking(fd, True)  # who looks for reads in an event loop passes over what does not block
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read_up_to(fd: int, most_bytes: int) -> bytes:
+    """Read an open file from where it stands, but no more than so many bytes."""
+    pieces = []
+    while most_bytes > 0 and (piece := os.read(fd, most_bytes)):
+        pieces.append(piece)
+        most_bytes -= len(piece)
+    return b"".join(pieces)
+
+
+def read_plain(path: bytes | Path, most_bytes: int, *, links: bool = True) -> bytes:
+    """Return the content of a plain file.
+
+    Args:
+        path: The file's.
+        most_bytes: What it may hold.
+        links: Whether a link at the end of the path is followed.
+
+    Raises:
+        NotPlainError: It is no plain file.
+        TooLargeError: It holds more.
+        OSError: It cannot be read.
+    """
+    with open_plain(path, links=links) as fd:
+        content = read_up_to(fd, most_bytes + 1)
+    if len(content) > most_bytes:
+        raise TooLargeError(errno.EFBIG, f"it holds more than {most_bytes} bytes", path)
+    return content
