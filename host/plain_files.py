@@ -11,6 +11,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+MOST_PATH_BYTES = 4096
+"""Most of a path: PATH_MAX of the kernel."""
+
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -76,3 +79,14 @@ def read_plain(path: bytes | Path, most_bytes: int, *, links: bool = True) -> by
     if len(content) > most_bytes:
         raise TooLargeError(errno.EFBIG, f"it holds more than {most_bytes} bytes", path)
     return content
+
+
+def read_path(path: Path, *, links: bool = True) -> Path:
+    """Return the path that a file holds, as git's `commondir` and `gitdir` do, without the white space around it.
+
+    Raises:
+        NotPlainError: It is no plain file.
+        TooLargeError: It holds more than a path has.
+        OSError: It cannot be read.
+    """
+    return Path(os.fsdecode(read_plain(path, MOST_PATH_BYTES, links=links).strip()))

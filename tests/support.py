@@ -1,9 +1,11 @@
-"""What tests of several folders use: the real CLI, the environment in which it runs, and a listener without room."""
+"""What tests of several folders use: the real CLI, the environment in which it runs, and servers."""
 
 import contextlib
 import os
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -167,3 +169,16 @@ def can_be_read(pid: int) -> bool:
     """Whether a program of the same user, which may not trace everybody, reads the environment of a process."""
     done = subprocess.run([*AS_OTHERS, "cat", f"/proc/{pid}/environ"], capture_output=True, check=False, timeout=20)
     return done.returncode == 0
+
+
+@contextlib.contextmanager
+def answering(server: socketserver.BaseServer) -> Iterator[None]:
+    """Have a server answer in a thread of its own within the block."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -11,7 +11,7 @@ import pygit2
 from checkpoints.errors import CheckpointError, StoreDamagedError, room_needed
 from checkpoints.store.stored import LEDGER
 from host.durable import sync_path, write_new
-from host.plain_files import read_plain
+from host.plain_files import read_path
 
 _FOLDERS = (
     "restores",
@@ -20,9 +20,6 @@ _FOLDERS = (
     "objects.git/refs/checkpoints",
     "objects.git/info",
 )
-
-MOST_PATH_BYTES = 4096
-"""Most of a path: PATH_MAX of the kernel."""
 
 _CONFIG = """\
 [core]
@@ -106,7 +103,7 @@ def _borrow(alternates: Path, project: Path) -> None:
 def _common_folder(git_folder: Path) -> Path:
     """Return the folder that holds the objects of a worktree's repository."""
     try:
-        common = os.fsdecode(read_plain(git_folder / "commondir", MOST_PATH_BYTES).strip())
+        common = read_path(git_folder / "commondir")
     except FileNotFoundError:
         return git_folder
     return (git_folder / common).resolve()

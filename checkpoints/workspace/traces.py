@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.workspace.repository import GitFolders
-from host.plain_files import open_plain, read_plain, read_up_to
+from host.plain_files import open_plain, read_path, read_up_to
 
 MOST_LOG_BYTES = 4 * 1024 * 1024
 """Most of one reflog that is read, from its end: 20,000 lines, more than a run writes."""
-
-MOST_PATH_BYTES = 4096
-"""Most of a path: PATH_MAX of the kernel."""
 
 MOST_REFS = 2_000
 """Most reflogs that are looked at: those that changed last are first."""
@@ -144,7 +141,7 @@ def _worktrees(folders: GitFolders, since: float) -> tuple[str, ...]:
     for file in _changed_files(folders.common / "worktrees", since):
         if file.name == "gitdir" and file.parent.parent == folders.common / "worktrees":
             try:
-                made.append(str(Path(os.fsdecode(read_plain(file, MOST_PATH_BYTES, links=False).strip())).parent))
+                made.append(str(read_path(file, links=False).parent))
             except OSError:
                 continue
     return tuple(sorted(made))

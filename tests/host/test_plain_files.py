@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from host.plain_files import NotPlainError, TooLargeError, open_plain, read_plain, read_up_to
+from host.plain_files import NotPlainError, TooLargeError, open_plain, read_path, read_plain, read_up_to
 
 
 def pipe(path: Path) -> None:
@@ -70,3 +70,11 @@ def test_a_file_is_opened_below_a_folder(tmp_path: Path) -> None:
             assert read_up_to(fd, 10) == b"x"
     finally:
         os.close(above)
+
+
+def test_a_path_is_read_without_the_white_space_around_it_and_no_longer_than_a_path_can_be(tmp_path: Path) -> None:
+    (tmp_path / "it").write_bytes(b"../a folder \xff\n")
+    assert read_path(tmp_path / "it") == Path(os.fsdecode(b"../a folder \xff"))
+    (tmp_path / "it").write_bytes(b"x" * 4097)
+    with pytest.raises(TooLargeError, match="more than 4096 bytes"):
+        read_path(tmp_path / "it")

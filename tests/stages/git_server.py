@@ -4,12 +4,13 @@ import base64
 import os
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from tests.support import answering
 
 LOGIN = "Basic " + base64.b64encode(b"ann:planted-password").decode()
 
@@ -102,11 +103,5 @@ def git_server(folder: Path, *repositories: str) -> Iterator[GitServer]:
     context.load_cert_chain(certificate, key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     made.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with answering(server):
         yield made
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -4,13 +4,14 @@ import json
 import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.support import answering
 
 OLD, NEW = "sk-ant-oat01-old", "sk-ant-oat01-new"
 OLD_REFRESH, NEW_REFRESH = "sk-ant-ort01-old", "sk-ant-ort01-new"
@@ -179,11 +180,5 @@ def token_server(folder: Path) -> Iterator[TokenServer]:
 
     server = Server(("127.0.0.1", 0), Handler)
     made.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with answering(server):
         yield made
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -16,7 +16,7 @@ from pygit2.enums import CheckoutStrategy, FileStatus
 
 from checkpoints.workspace import repository
 from host.apart import run_apart
-from host.plain_files import NotPlainError, TooLargeError, read_plain
+from host.plain_files import NotPlainError, TooLargeError, read_path, read_plain
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from supervisor.runtime.merging.git_merge import open_repository
@@ -26,9 +26,6 @@ HELD = "refs/chaperon/merging/"
 
 KEPT = "refs/chaperon/merged/"
 """Refs that keep agents' own commits after these were written anew on the target."""
-
-MOST_PATH_BYTES = 4096
-"""Most of a path: PATH_MAX of the kernel."""
 
 ROOM_BYTES = 1024 * 1024
 """Room that a disk must have beside the new files of a checkout, in bytes: its index is written anew, and what else
@@ -78,7 +75,7 @@ def worktrees(project: Path) -> Iterator[Path]:
         yield common.parent
     for administration in sorted((common / "worktrees").glob("*")):
         try:
-            path = Path(os.fsdecode(read_plain(administration / "gitdir", MOST_PATH_BYTES).strip())).parent
+            path = read_path(administration / "gitdir").parent
         except OSError:
             continue
         if path.is_dir():

@@ -8,7 +8,7 @@ from monitors.contract.words import Severity
 Record = Mapping[str, Any]
 
 
-def submitted(agent: str, workspace: str = "/work/repo") -> Record:
+def submitted(agent: str, workspace: str = "/repo") -> Record:
     return {"kind": "task_submitted", "agent": agent, "workspace": workspace}
 
 

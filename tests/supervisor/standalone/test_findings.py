@@ -23,9 +23,9 @@ def test_calls_are_counted_and_those_that_did_not_run_as_asked_are_kept() -> Non
 
 def test_a_path_inside_the_workspace_is_named_relative_to_it_and_no_other_is() -> None:
     run = RunFindings()
-    run.take(submitted("a1", "/work/repo"))
-    run.take(reviewed("a1", "x", "block", touches=("/etc/passwd", "/work/repo/src/main.py")))
-    run.take(reviewed("a1", "x", "block", touches=("/etc/passwd", "/work/repo")))
+    run.take(submitted("a1", "/repo"))
+    run.take(reviewed("a1", "x", "block", touches=("/etc/passwd", "/repo/src/main.py")))
+    run.take(reviewed("a1", "x", "block", touches=("/etc/passwd", "/repo")))
     assert [one.path for one in run.found] == ["src/main.py", ""]
 
 

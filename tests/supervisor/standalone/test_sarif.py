@@ -22,7 +22,7 @@ def test_every_severity_has_a_level() -> None:
 
 
 def test_a_refused_call_is_a_result_of_its_rule_at_the_file_that_it_touches() -> None:
-    call = reviewed("a1", "rm notes", "block", "files.delete-top", touches=("/work/repo/my notes.txt",))
+    call = reviewed("a1", "rm notes", "block", "files.delete-top", touches=("/repo/my notes.txt",))
     written = log(submitted("a1"), call, incident("a1", Severity.LOW))
     first, second = written["results"]
     rules = [rule["id"] for rule in written["tool"]["driver"]["rules"]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from monitors.contract import anyjson
+from tests.support import answering
 
 
 @dataclass
@@ -48,12 +49,6 @@ def collecting() -> Iterator[Collector]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    serving.start()
     made.url = f"http://127.0.0.1:{server.server_address[1]}/ingest"
-    try:
+    with answering(server):
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join()
