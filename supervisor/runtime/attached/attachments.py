@@ -179,6 +179,8 @@ class Attachments:
             except OSError as error:
                 raise AttachError(f"It cannot be written ({error}); it is as it was.") from error
             if not attaches:
+                if change.after is None:
+                    _remove_empty(self._made(change.path))
                 self._note(change.path).unlink(missing_ok=True)
 
     def files(self) -> list[Path]:
@@ -207,7 +209,14 @@ class Attachments:
         mode = stat.S_IMODE(change.path.stat().st_mode) if change.before is not None else None
         if has_hooks and kept is not None:
             mode = kept.get("mode", mode)
-        note = {"path": str(change.path), "before": original, "after": _digest(change.after or b""), "mode": mode}
+        missing = [str(folder) for folder in change.path.parents if not folder.exists()]
+        note = {
+            "path": str(change.path),
+            "before": original,
+            "after": _digest(change.after or b""),
+            "mode": mode,
+            "made": [*missing, *(folder for folder in map(str, self._made(change.path)) if folder not in missing)],
+        }
         new = self._note(change.path).with_suffix(".new")
         try:
             with new.open("wb") as file:
@@ -227,6 +236,11 @@ class Attachments:
             return None
         whole = isinstance(kept, dict) and kept.get("path") == str(path) and {"before", "after"} <= kept.keys()
         return kept if whole else None
+
+    def _made(self, path: Path) -> list[Path]:
+        """Return the folders that were made for a file, from within outwards."""
+        made = (self._kept(path) or {}).get("made")
+        return [Path(folder) for folder in made if isinstance(folder, str)] if isinstance(made, list) else []
 
     def _note(self, path: Path) -> Path:
         return self._folder / f"{sha256(os.fsencode(path)).hexdigest()[:24]}.json"
@@ -304,6 +318,15 @@ def _write(change: SettingsChange) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, from within outwards, up to the first that holds something or was removed."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
 
 
 def _digest(data: bytes) -> str:

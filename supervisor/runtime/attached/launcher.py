@@ -39,13 +39,18 @@ def built(folder: Path) -> Path | None:
         folder: The folder of the relay's settings.
     """
     try:
-        path = folder / f"{NAME}{sha256(SOURCE.read_bytes()).hexdigest()[:12]}"
-        compiler = next(filter(None, (shutil.which(name, path=PLACES) for name in COMPILERS)), None)
+        path, compiler = _place(folder), _compiler()
         if is_ours(path) or (compiler is not None and _compiled(compiler, path)):
             return path
     except OSError as error:
         log.info("the program of hooks could not be compiled: %s", error)
     return None
+
+
+def planned(folder: Path) -> Path | None:
+    """Return the program that `built` would return, unless its compiler fails; nothing is written. Blocks."""
+    path = _place(folder)
+    return path if _compiler() is not None or is_ours(path) else None
 
 
 def is_ours(path: Path) -> bool:
@@ -56,6 +61,14 @@ def is_ours(path: Path) -> bool:
         return False
     private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
     return private and _code([str(path), "--check"]) == 0
+
+
+def _place(folder: Path) -> Path:
+    return folder / f"{NAME}{sha256(SOURCE.read_bytes()).hexdigest()[:12]}"
+
+
+def _compiler() -> str | None:
+    return next(filter(None, (shutil.which(name, path=PLACES) for name in COMPILERS)), None)
 
 
 def _compiled(compiler: str, path: Path) -> bool:

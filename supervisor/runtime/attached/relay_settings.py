@@ -92,16 +92,25 @@ def read(folder: Path, name: str = NAME) -> RelaySettings | None:
         return None
 
 
+def planned(folder: Path, socket_path: Path) -> RelaySettings:
+    """Return the settings that `write` would keep, with the same port, and a key of its own if there is none. Blocks.
+
+    Raises:
+        OSError: There is no free port.
+    """
+    found = read(folder) or read(folder, LEFT)
+    return RelaySettings(
+        found.port if found else _free_port(folder), found.key if found else secrets.token_hex(32), str(socket_path)
+    )
+
+
 def write(folder: Path, socket_path: Path) -> RelaySettings:
     """Return the settings of this folder, made if there are none, with this socket of the daemon. Blocks.
 
     Raises:
         OSError: They cannot be kept.
     """
-    found = read(folder) or read(folder, LEFT)
-    settings = RelaySettings(
-        found.port if found else _free_port(), found.key if found else secrets.token_hex(32), str(socket_path)
-    )
+    settings = planned(folder, socket_path)
     if settings != read(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(folder / FOR_SHELLS, f"{settings.port}\n{settings.token('c-')}\n{settings.proof}\n")
@@ -137,8 +146,9 @@ def _put(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def _free_port() -> int:
-    for port in random.sample(PORTS, 100):
+def _free_port(folder: Path) -> int:
+    """Return a port that is free, for one folder the same one each time as long as it is free."""
+    for port in random.Random(str(folder)).sample(PORTS, 100):
         with socket.socket() as trial:
             try:
                 trial.bind((LOOPBACK, port))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -99,17 +100,19 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
         from supervisor.runtime.attached import hook_entries, relay_client
 
         kept, path, socket = _kept(), _path(scope, cli), hooks_socket()
+        alone = nullcontext() if only_print else kept.alone()
         if cli != "claude":
             if way == "http":
                 raise UsageError("Another CLI's hooks are programs, and cannot go by HTTP; nothing was changed.")
             entries = hook_entries.entries_for(cli, socket, cast("WhenAway", when_away), wait)
-            with kept.alone():
+            with alone:
                 change = kept.attaching(path, entries, adapter(cli).TOP)
                 _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
             return
         found, why = way_of(way, shared=scope == "project")
-        with kept.alone():
-            relay = relay_use(f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else "", socket)
+        with alone:
+            subject = f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else ""
+            relay = relay_use(subject, socket, writes=not only_print)
             entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
             change = kept.attaching(path, entries)
             if not only_print and change.before != change.after:
@@ -139,7 +142,7 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
 
     def work() -> None:
         kept, path = _kept(), _path(scope, cli)
-        with kept.alone():
+        with nullcontext() if only_print else kept.alone():
             _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
             if not only_print and not kept.files():
                 from supervisor.runtime.attached import relay_settings
@@ -190,19 +193,21 @@ def hooks_socket() -> Path:
         return common.here().hooks_socket
 
 
-def relay_use(subject: str, socket: Path, token: str = "") -> "RelayUse":
+def relay_use(subject: str, socket: Path, token: str = "", *, writes: bool = True) -> "RelayUse":
     """Return the way of hooks to the relay, whose settings are made if there are none.
 
     Args:
         subject: The subject of the token in hooks by HTTP; empty: no hook goes by HTTP.
         socket: The daemon's socket of hooks.
         token: Stands in the hooks in the token's place.
+        writes: Whether what is not there is made; if not, the way is as it would be.
     """
     from supervisor.runtime.attached import launcher, relay_settings
     from supervisor.runtime.attached.hook_entries import RelayUse
 
-    settings = relay_settings.write(_folder(), socket)
-    return RelayUse(_folder(), settings, subject and (token or settings.token(subject)), launcher.built(_folder()))
+    settings = (relay_settings.write if writes else relay_settings.planned)(_folder(), socket)
+    program = (launcher.built if writes else launcher.planned)(_folder())
+    return RelayUse(_folder(), settings, subject and (token or settings.token(subject)), program)
 
 
 def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Way, str]":

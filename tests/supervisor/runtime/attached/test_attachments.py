@@ -71,6 +71,35 @@ def test_a_file_that_was_not_there_is_gone_again(kept: Attachments, tmp_path: Pa
     assert not path.exists()
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+@pytest.mark.parametrize("edited", [False, True], ids=["as it was", "edited"])
+def test_folders_that_were_made_for_a_file_go_with_it_and_no_others(
+    kept: Attachments, tmp_path: Path, again: bool, edited: bool
+) -> None:
+    home = tmp_path / "home/person"
+    home.mkdir(parents=True)
+    path = home / "settings/.claude/settings.json"
+    attach(kept, path)
+    if edited:
+        path.write_text(path.read_text() + "\n")
+    if again:
+        kept.carry_out(kept.attaching(path, handlers(Path("/run/other.sock"), "ask")))
+    detach(kept, path)
+    if edited:  # the edit stays, and with it the file
+        assert path.read_text().strip() == "{}"
+        return
+    assert list(home.iterdir()) == []
+    own = home / ".claude"
+    own.mkdir()
+    attach(kept, own / "settings.json")
+    (path := home / "notes/settings.json").parent.parent.joinpath("kept").write_text("x")
+    attach(kept, path)
+    (path.parent / "mine.txt").write_text("x")
+    detach(kept, path)
+    detach(kept, own / "settings.json")
+    assert sorted(one.name for one in home.iterdir()) == [".claude", "kept", "notes"]
+
+
 def test_of_a_file_that_was_edited_meanwhile_the_edit_stays(kept: Attachments, tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{\n  "model": "opus"\n}\n')

@@ -144,10 +144,27 @@ def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
     assert "nothing was changed" in done.output
 
 
-def test_print_changes_nothing(settings: Path) -> None:
-    before = settings.read_bytes()
-    assert '"hooks"' in CliRunner().invoke(attach, ["--print"]).output
-    assert settings.read_bytes() == before
+def everything_below(folder: Path) -> dict[Path, bytes | None]:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("way", [[], ["--by", "command"]], ids=["any way", "by command"])
+@pytest.mark.parametrize(
+    "asked", [[], ["--project"], ["--for", "gemini", "--project"]], ids=["local", "project", "gemini"]
+)
+def test_print_writes_nothing_anywhere_and_shows_what_is_written_then(
+    settings: Path, tmp_path: Path, asked: list[str], way: list[str]
+) -> None:
+    before = everything_below(tmp_path)
+    shown = json.loads(CliRunner().invoke(attach, [*asked, *way, "--print", "--json"]).output)
+    assert everything_below(tmp_path) == before
+    made = json.loads(CliRunner().invoke(attach, [*asked, *way, "--json"]).output)
+    assert (shown["written"], made["written"]) == (False, True)
+    assert shown["difference"] == made["difference"]
+    attached = everything_below(tmp_path)
+    shown = json.loads(CliRunner().invoke(detach, [*asked, "--print", "--json"]).output)
+    assert shown["difference"]
+    assert everything_below(tmp_path) == attached
 
 
 def test_what_cannot_be_changed_is_told_with_its_path(settings: Path) -> None:
