@@ -20,6 +20,7 @@ from supervisor.config.sources import nothing_is_configured
 
 if TYPE_CHECKING:
     from supervisor.cli.client import Client
+    from supervisor.config.kept import KeptPart
     from supervisor.config.load import ConfigSource, Loaded
 
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
@@ -77,6 +78,13 @@ def configuration_source() -> "ConfigSource":
 def is_unconfigured() -> bool:
     """Whether there is no configuration, so that a command need not load its model to know the defaults."""
     return nothing_is_configured(os.environ, _named_file())
+
+
+def kept_part(path: Path) -> "KeptPart":
+    """Return what keeps a part of the checked configuration in this file."""
+    from supervisor.config.kept import KeptPart  # here and not above: most commands need none
+
+    return KeptPart(path, os.environ, _named_file())
 
 
 def _named_file() -> Path | None:

@@ -6,8 +6,6 @@ Later over earlier, key by key, lists as a whole: `/etc/chaperon/chaperon.yaml`,
 its own place. All faults are reported at once.
 """
 
-import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,17 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from host.plain_files import NotPlainError, open_plain, read_up_to
 from monitors.contract.errors import UsageError
 from supervisor.config import problems
 from supervisor.config.model import Config
 from supervisor.config.paths import home
-from supervisor.config.sources import PREFIX, SYSTEM_FILE, possible_files
+from supervisor.config.sources import PREFIX, SYSTEM_FILE, possible_files, read_text, variables
 from supervisor.config.yaml_tree import Document, YamlError, parse
-
-MAX_BYTES = 256 * 1024
-"""Largest file accepted. The whole list of keys is 10 kB; the parser reads some 200 kB a second."""
-
 
 Context = Mapping[str, str]
 """The base of relative paths: `home`, and for a file its `directory`."""
@@ -113,8 +106,8 @@ def load(environ: Mapping[str, str], explicit: Path | None = None, *, system: Pa
     here = {"home": str(home(environ))}
     for path in possible_files(environ, explicit, system):
         _read_layer(path, here, layers, found, required=explicit is not None and path == explicit.absolute())
-    for name in sorted(name for name in environ if name.startswith(PREFIX)):
-        _read_variable(name, environ[name], here, layers, found)
+    for name, value in variables(environ).items():
+        _read_variable(name, value, here, layers, found)
     if found:
         raise ConfigError(found)
     values: dict[str, Any] = {}
@@ -188,30 +181,6 @@ def check(document: Document, context: Context) -> tuple[dict[str, Any], list[tu
             for details in error.errors()
         )
     return config.model_dump(exclude_unset=True, by_alias=True), []
-
-
-def read_text(path: Path) -> str:
-    """Read a configuration file.
-
-    Raises:
-        OSError: If it is missing or cannot be read.
-        ValueError: If it is no file, too large, not UTF-8, or could be written by every user.
-    """
-    try:
-        with open_plain(path) as fd:
-            status = os.fstat(fd)
-            if status.st_mode & stat.S_IWOTH:
-                raise ValueError(f"anybody can write it, and it decides what runs; do: chmod o-w {path}")
-            data = read_up_to(fd, MAX_BYTES + 1)
-    except NotPlainError:
-        raise ValueError("is no regular file; name a YAML file") from None
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"is larger than {MAX_BYTES // 1024} KiB ({status.st_size} bytes); is it the right file?")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"is not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
 
 
 def _read_variable(name: str, text: str, context: Context, layers: list[_Layer], found: list[ConfigProblem]) -> None:

@@ -88,6 +88,11 @@ class StatePaths:
         return self.state / "forgetting.json"
 
     @property
+    def checked_reviews(self) -> Path:
+        """The part of the checked configuration that reviews need, for commands."""
+        return self.state / "checked-reviews.json"
+
+    @property
     def agents(self) -> Path:
         """One directory an agent: shim log, exit record."""
         return self.state / "agents"

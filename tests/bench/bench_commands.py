@@ -47,18 +47,27 @@ def leaves(command: click.Command, context: click.Context, name: str = "") -> It
         yield from leaves(found, click.Context(found, parent=context, info_name=each), f"{name} {each}".strip())
 
 
-CONFIGURED = {"CHAPERON_REVIEWER__RISK_THRESHOLD": "0.5"}
-"""A configuration of one key: its model is loaded whole, however little is set."""
+CONFIGURED = """
+agent: {cgroups: auto}
+reviewer: {risk_threshold: 0.5, rules: [{name: own.apply, match: [terraform apply], why: changes production}]}
+rules: [{name: own.no-make, tool: Bash, match: '^make', decision: block, reason: Use ninja.}]
+interventions: {auto_rollback: false}
+"""
+"""A configuration as people have it. Its model is loaded whole, however little is set: 200 ms, by the first command that
+meets it. The others read what that one kept."""
+
+WITH_CONFIGURATION = ("explain", "rules", "ps", "doctor")
+"""Commands that are measured beside it as well."""
 
 
-def first_output_seconds(base: Path, *arguments: str, **more: str) -> float:
-    """The seconds until a command wrote something, to standard output or to standard error; `more` is its environment's."""
+def first_output_seconds(base: Path, *arguments: str) -> float:
+    """The seconds until a command wrote something, to standard output or to standard error."""
     taken = []
     for _ in range(ROUNDS):
         began = perf_counter()
         with subprocess.Popen(
             [*CHAPERON, *arguments],
-            env={**environment(base), **more},
+            env=environment(base),
             cwd=base / "r0",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -91,7 +100,10 @@ def main() -> list[Figure]:
                 name: first_output_seconds(base, *name.split(), *(one.format(agent=agent) for one in given))
                 for name, given in ASKS.items()
             }
-            configured = first_output_seconds(base, "explain", *ASKS["explain"], **CONFIGURED)
+            (base / "chaperon.yaml").write_text(CONFIGURED)
+            (base / "chaperon.yaml").chmod(0o600)
+            named = ("--config", str(base / "chaperon.yaml"))
+            configured = {name: first_output_seconds(base, *named, name, *ASKS[name]) for name in WITH_CONFIGURATION}
             usage = {name: first_output_seconds(base, *name.split(), "--help") for name in usages}
     slowest = max(usage, key=lambda name: usage[name])
     return [
@@ -99,7 +111,10 @@ def main() -> list[Figure]:
             Figure(f"first output of `chaperon {name}`", seconds * 1e3, "ms", AIM_MILLISECONDS)
             for name, seconds in asked.items()
         ),
-        Figure("first output of `chaperon explain`, with a configuration", configured * 1e3, "ms", AIM_MILLISECONDS),
+        *(
+            Figure(f"first output of `chaperon {name}`, with a configuration", seconds * 1e3, "ms", AIM_MILLISECONDS)
+            for name, seconds in configured.items()
+        ),
         Figure(
             f"first output of `--help`, the slowest of {len(usage)} other commands (`{slowest}`)",
             usage[slowest] * 1e3,

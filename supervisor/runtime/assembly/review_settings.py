@@ -6,9 +6,10 @@ It is apart from the other settings, and from the configuration's model, which t
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitors.contract.errors import UsageError
+from monitors.contract.words import Decision, Sensitivity
 from monitors.review import ReviewSettings
 from monitors.review.catalogue import check
 from monitors.review.rules.definitions import RuleError, knowledge_from
@@ -40,19 +41,41 @@ class ReviewerSetup:
     @classmethod
     def of(cls, config: "Config") -> "ReviewerSetup":
         """Return that of a configuration; raises like `review_settings`."""
+        return cls.from_plain(plain_part(config))
+
+    @classmethod
+    def from_plain(cls, part: Mapping[str, Any]) -> "ReviewerSetup":
+        """Return what `plain_part` said.
+
+        Raises:
+            UsageError: A rule, a program or a launcher cannot be used, or does not do what its examples say.
+            KeyError, TypeError, ValueError: It is no such part.
+        """
         return cls(
-            review_settings(config),
-            tuple(OwnRule(rule.name, rule.tool, rule.match, rule.decision, rule.reason) for rule in config.rules),
-            config.plugins.wanted("reviewers"),
-            config.plugins.wanted("rules"),
-            config.plugins.wanted("risk"),
-            _programs(config),
-            _protected(config),
+            _settings(part),
+            tuple(OwnRule(**{**rule, "decision": Decision(rule["decision"])}) for rule in part["own_rules"]),
+            *(tuple(part[name]) for name in ("reviewers", "rules", "risk", "programs", "protected")),
         )
 
     def protected_paths(self, places: StatePaths, environ: Mapping[str, str]) -> tuple[str, ...]:
         """Return the paths that no agent may touch, as `protected_paths` does."""
         return _all_protected(self.programs, self.protected, places, environ)
+
+
+def plain_part(config: "Config") -> dict[str, Any]:
+    """Return the part of a configuration that reviews need, as values of JSON; it holds nothing secret."""
+    wanted, plugins = config.reviewer, config.plugins
+    return {
+        "knowledge": wanted.model_dump(mode="json", include={"words", "rules", "programs", "launchers"}),
+        "threshold": wanted.risk_threshold,
+        "scored": wanted.enabled,
+        "sensitivity": str(config.patterns.sensitivity),
+        "profile": "container" if config.sandbox.profile == "container" else "standard",
+        "own_rules": [rule.model_dump(mode="json") for rule in config.rules],
+        **{kind: plugins.wanted(kind) for kind in ("reviewers", "rules", "risk")},
+        "programs": _programs(config),
+        "protected": _protected(config),
+    }
 
 
 def review_settings(config: "Config") -> ReviewSettings:
@@ -61,9 +84,12 @@ def review_settings(config: "Config") -> ReviewSettings:
     Raises:
         UsageError: A rule, a program or a launcher cannot be used, or does not do what its examples say.
     """
-    wanted = config.reviewer
+    return _settings(plain_part(config))
+
+
+def _settings(part: Mapping[str, Any]) -> ReviewSettings:
     try:
-        own = knowledge_from(wanted.model_dump(include={"words", "rules", "programs", "launchers"}), "reviewer")
+        own = knowledge_from(part["knowledge"], "reviewer")
         check(own, "reviewer")
     except RuleError as error:
         raise UsageError(f"{error}; nothing was started.", way_out="Mend it, or take it out.") from None
@@ -71,10 +97,10 @@ def review_settings(config: "Config") -> ReviewSettings:
         rules=own.rules,
         programs=own.programs,
         launchers=own.launchers,
-        threshold=wanted.risk_threshold,
-        scored=wanted.enabled,
-        sensitivity=config.patterns.sensitivity,
-        profile="container" if config.sandbox.profile == "container" else "standard",
+        threshold=part["threshold"],
+        scored=part["scored"],
+        sensitivity=Sensitivity(part["sensitivity"]),
+        profile=part["profile"],
     )
 
 

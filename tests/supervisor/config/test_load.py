@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitors.contract.words import Decision
-from supervisor.config.load import MAX_BYTES, ConfigError, ConfigProblem, load, variable_path
+from supervisor.config.load import ConfigError, ConfigProblem, load, variable_path
 from supervisor.config.model import Audit, Config
 from supervisor.config.problems import keys, section_in
 from supervisor.config.sections.base import Section
+from supervisor.config.sources import MAX_BYTES
 from supervisor.config.yaml_tree import parse
 from supervisor.rehearsal.scenario import Scenario
 

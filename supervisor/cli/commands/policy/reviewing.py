@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from monitors.review.user_rules import RISKS, OwnRule, matches
 from supervisor.cli import common, terminal
 from supervisor.cli.words import COLOURS, clean
 from supervisor.config.paths import home, places
-from supervisor.runtime.assembly.review_settings import ReviewerSetup
+from supervisor.runtime.assembly.review_settings import ReviewerSetup, plain_part
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock
 
@@ -43,10 +44,20 @@ class Where:
 
 
 def _setup() -> ReviewerSetup:
-    """Return what the configuration says of reviews; without one its model is not loaded, which takes 0.25 s."""
+    """Return what the configuration says of reviews; its model is loaded only if there is one that was not checked yet."""
     if common.is_unconfigured():
         return ReviewerSetup()
-    return ReviewerSetup.of(common.configuration_to_load().config)
+    kept = common.kept_part(common.here().checked_reviews)
+    mark = kept.mark()
+    if (known := kept.read(mark)) is not None:
+        with suppress(KeyError, TypeError, ValueError):  # written by nobody but us, but it is a file
+            return ReviewerSetup.from_plain(known)
+    config = common.configuration_to_load().config
+    part = plain_part(config)
+    setup = ReviewerSetup.from_plain(part)
+    if not config.plugins.files():  # these must be what a person trusted, which is looked at each time
+        kept.write(mark, part)
+    return setup
 
 
 def _where(

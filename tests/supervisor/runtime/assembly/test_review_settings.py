@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import orjson
 import pytest
 
 from monitors.contract.errors import UsageError
@@ -8,7 +9,7 @@ from monitors.review import ReviewSettings
 from monitors.review.user_rules import OwnRule
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
-from supervisor.runtime.assembly.review_settings import ReviewerSetup, protected_paths, review_settings
+from supervisor.runtime.assembly.review_settings import ReviewerSetup, plain_part, protected_paths, review_settings
 
 PLACES = StatePaths(Path("/var/lib/chaperon"), Path("/run/chaperon"))
 
@@ -37,6 +38,29 @@ def test_what_reviews_need_of_a_configuration_is_taken_from_it() -> None:
     assert setup.own_rules == (OwnRule("own", "Bash", "x", Decision.WARN, "so"),)
     assert (setup.reviewers, setup.rules, setup.risk) == (("a",), ("b",), ("c",))
     assert (setup.programs, setup.protected, setup.settings.threshold) == (("/h",), ("/srv",), 0.25)
+
+
+def test_what_is_kept_of_a_configuration_as_json_says_the_same() -> None:
+    known = {
+        "words": {"mine": "apply|destroy"},
+        "rules": [{"name": "own.apply", "match": ["terraform <mine>"], "why": "changes production", "risk": "harm"}],
+        "programs": [{"names": "lookup search", "reads": "*", "yes": "lookup x"}],
+        "launchers": [{"command": "again", "skip": 1}],
+    }
+    rules = [{"name": "own", "match": "x", "decision": "block", "reason": "so"}]
+    plugins = {"reviewers": ["a"], "rules": ["b", "c"], "risk": "d"}
+    whole = config(
+        reviewer={**known, "risk_threshold": 0.25, "enabled": False},
+        rules=rules,
+        plugins=plugins,
+        patterns={"sensitivity": "high"},
+        sandbox={"profile": "container"},
+        hooks={"on-error": "/h"},
+        protected_paths=["/srv"],
+    )
+    kept = orjson.loads(orjson.dumps(plain_part(whole)))
+    assert ReviewerSetup.from_plain(kept) == ReviewerSetup.of(whole)
+    assert ReviewerSetup.of(whole) != ReviewerSetup()
 
 
 def test_chaperons_own_places_and_the_users_are_protected() -> None:

@@ -81,6 +81,34 @@ def test_a_rule_of_the_configuration_decides_as_it_does_at_the_gate(tmp_path: Pa
     assert (answer["decision"], answer["rule"], answer["reasoning"]) == ("block", "own.no-make", "Use ninja.")
 
 
+def test_a_configuration_that_was_checked_is_not_checked_again_until_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "c.yaml").write_text("reviewer: {risk_threshold: 0.5}\n")
+
+    def explained() -> tuple[str, bool]:
+        """What the explanation says of the threshold, and whether the configuration's model was loaded for it."""
+        loaded = [sys.executable, "-X", "importtime", "-m", "supervisor.cli"]
+        environ = {**os.environ, "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path / "state")}
+        command = [*loaded, "--config", str(tmp_path / "c.yaml"), "explain", "git push"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=True, env=environ)
+        (said,) = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  threshold")]
+        return said, "pydantic" in done.stderr
+
+    assert [explained() for _ in range(2)] == [("0.50:", True), ("0.50:", False)]
+    (tmp_path / "c.yaml").write_text("reviewer: {risk_threshold: 0.6}\n")
+    assert [explained() for _ in range(2)] == [("0.60:", True), ("0.60:", False)]
+
+
+def test_code_of_plugins_is_looked_at_each_time(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "rules.py").write_text("def make_rules():\n    return []\n")
+    (tmp_path / "c.yaml").write_text("plugins: {rules: [rules.py]}\n")
+    environ = {**os.environ, "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path / "state")}
+    command = [sys.executable, "-m", "supervisor.cli", "--config", str(tmp_path / "c.yaml"), "rules", "--json"]
+    subprocess.run(command, capture_output=True, timeout=50, check=True, env=environ)
+    assert list((tmp_path / "state").iterdir()) == []
+
+
 def test_an_explanation_names_the_stages_and_ends_with_the_decision(tmp_path: Path) -> None:
     done = chaperon("explain", "rm -rf /etc", home=tmp_path)
     stages = [line.split()[0] for line in done.stdout.splitlines() if line.endswith(" ms)")]
