@@ -44,7 +44,7 @@ class Where:
 
 
 def _setup() -> ReviewerSetup:
-    """Return what the configuration says of reviews; its model is loaded only if there is one that was not checked yet."""
+    """Return what the configuration says of reviews; its model is loaded only for one that was not checked before."""
     if common.is_unconfigured():
         return ReviewerSetup()
     kept = common.kept_part(common.here().checked_reviews)
