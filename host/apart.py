@@ -48,6 +48,8 @@ _NICENESS = 5
 _LENGTH = struct.Struct("!Q")
 """Stands before each request and each result: how many bytes it has."""
 _PIECE_BYTES = 65_536
+_TAKEN = b"+"
+"""Stands before a result, and is written as soon as the request was read: the work may have begun from there on."""
 
 
 class ApartError(OSError):
@@ -55,7 +57,7 @@ class ApartError(OSError):
 
 
 class _EndedIdleError(ApartError):
-    """A process ended before it took the work up: it had none for too long."""
+    """A process ended before it took the work up: it had none for too long, or was ended meanwhile."""
 
 
 class _Apart:
@@ -81,7 +83,7 @@ class _Apart:
 
         Raises:
             ApartError: The process ended, or the time passed; it is of no more use.
-            _EndedIdleError: It was about to end by itself, and did none of the work.
+            _EndedIdleError: It ended before it took the work up.
         """
         until = _now() + seconds
         left = memoryview(_LENGTH.pack(len(request)) + request)
@@ -89,7 +91,8 @@ class _Apart:
         with selectors.DefaultSelector() as selector:
             selector.register(self._gives, selectors.EVENT_READ)
             selector.register(self._takes, selectors.EVENT_WRITE)
-            while len(answer) < _LENGTH.size or len(answer) < _LENGTH.size + _LENGTH.unpack_from(answer)[0]:
+            head = len(_TAKEN) + _LENGTH.size
+            while len(answer) < head or len(answer) < head + _LENGTH.unpack_from(answer, len(_TAKEN))[0]:
                 ready = selector.select(max(0.0, until - _now()))
                 if not ready:
                     raise ApartError(f"took longer than {seconds:g} s")
@@ -101,11 +104,11 @@ class _Apart:
                     elif piece := os.read(self._gives.fileno(), _PIECE_BYTES):
                         answer += piece
                     else:
-                        code = self.process.wait()
-                        raise (ApartError if code else _EndedIdleError)(f"ended with {code}")
+                        ended = ApartError if answer else _EndedIdleError
+                        raise ended(f"ended with {self.process.wait()}")
                 if len(answer) > _MOST_BYTES:
                     raise ApartError(f"came to more than {_MOST_BYTES:,} bytes")
-        return bytes(answer[_LENGTH.size :])
+        return bytes(answer[head:])
 
     def _write(self, data: memoryview) -> int:
         try:
@@ -216,7 +219,10 @@ def serve() -> None:
     os.dup2(2, 1)  # what a function prints is no result
     os.nice(_NICENESS)
     while select.select([requests], [], [], IDLE_SECONDS)[0] and (head := requests.read(_LENGTH.size)):
-        work, arguments, named = pickle.loads(requests.read(*_LENGTH.unpack(head)))  # noqa: S301 - written by this very program
+        request = requests.read(*_LENGTH.unpack(head))
+        results.write(_TAKEN)
+        results.flush()
+        work, arguments, named = pickle.loads(request)  # noqa: S301 - written by this very program
         signal.alarm(ORPHAN_SECONDS)  # by the kernel: what is waited for lets no Python code run
         try:
             outcome = False, work(*arguments, **named)

@@ -68,6 +68,13 @@ def test_a_process_without_work_ends_by_itself_and_with_its_pipe() -> None:
     os.close(ours)
 
 
+def test_work_that_comes_as_a_process_was_ended_is_done_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart._Apart, "is_ready", lambda _: True)  # as in the moment before its end is seen
+    first = run_apart(os.getpid)
+    os.kill(first, signal.SIGKILL)
+    assert run_apart(os.getpid) not in (first, os.getpid())
+
+
 def test_work_that_comes_as_a_process_ends_for_want_of_any_is_done_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     first = run_apart(os.getpid)
     (kept,) = [each for each in apart._kept if each.process.pid == first]
