@@ -8,6 +8,8 @@ from tests.bench.kept import Kept, kept
 SUBJECTS: Mapping[str, str] = {
     "added": "What supervision adds to a tool call",
     "hooks": "What a hook of an attached CLI takes",
+    "hooks_flood": "Hooks of attached CLIs, as fast as they come",
+    "hooks_killed": "Hooks of attached CLIs while the daemon is killed",
     "checkpoint_live": "What checkpoints add to a tool call",
     "answers": "Agents in trouble, ten at once",
     "fleet": "Two hundred agents",

@@ -24,6 +24,9 @@ from tests.support import kill_tree
 PROGRAM = Path(__file__).with_name("hook_session.py")
 ROOT = Path(__file__).parents[2]
 
+Way = str | int | None
+"""A command; None for HTTP to the relay, or the port of another server on loopback."""
+
 SETTINGS = "patterns:\n  enabled_patterns: []\n"
 """No detector: what is sent makes no sense to one."""
 
@@ -70,11 +73,11 @@ class Crowd:
         self.daemon.wait()
         self.kills += 1
 
-    def run(self, ways: Sequence[Mapping[str, str | None]], calls: int, pause: float, kill_every: float = 0) -> None:
+    def run(self, ways: Sequence[Mapping[str, Way]], calls: int, pause: float, kill_every: float = 0) -> None:
         """Have sessions make their calls, all at once; if asked, kill the daemon again and again meanwhile.
 
         Args:
-            ways: For each session, by name the commands of its hooks, or None for HTTP.
+            ways: For each session, by name the ways of its hooks.
             calls: How many each makes by each way.
             pause: Seconds before a call, about.
             kill_every: Seconds that each daemon lives, from its first answer on; 0: it is not killed.
@@ -106,7 +109,7 @@ class Crowd:
 
     @contextmanager
     def _session(
-        self, number: int, ways: Mapping[str, str | None], calls: int, pause: float
+        self, number: int, ways: Mapping[str, Way], calls: int, pause: float
     ) -> Iterator[subprocess.Popen[str]]:
         workspace = self.base / f"repository-{number}"
         if not workspace.exists():

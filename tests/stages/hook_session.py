@@ -1,7 +1,8 @@
 """An attached CLI without a CLI: a process that sends hooks as one does, and says how long each took.
 
 usage: python -I -S hook_session.py SPECIFICATION, a JSON object: `root`, `folder` of the relay's settings, `workspace`,
-`name`, `calls`, `pause` in seconds, and `ways`: by name a command, or null for HTTP.
+`name`, `calls`, `pause` in seconds, and `ways`: by name a command, or null for HTTP, or the port of another server on
+loopback.
 
 It says `ready`, and begins with a line on its input. At its end it prints by way the seconds of each gate's answer, and
 how many calls were not let run.
@@ -35,11 +36,14 @@ def main(spec: dict[str, Any]) -> None:
     about = {"session_id": spec["name"], "cwd": spec["workspace"], "permission_mode": "default"}
     about["transcript_path"] = str(said)
 
-    def send(event: str, more: dict[str, Any]) -> bytes:
+    ports = {port for port in spec["ways"].values() if isinstance(port, int)}
+    others = {port: http.client.HTTPConnection(relay_settings.LOOPBACK, port) for port in ports}
+
+    def send(event: str, more: dict[str, Any], to: http.client.HTTPConnection = connection) -> bytes:
         address = settings.address(event, "block", 60.0).partition(str(settings.port))[2]
         body = json.dumps({**about, "hook_event_name": event, **more})
-        connection.request("POST", address, body, {"authorization": f"Bearer {token}"})
-        return connection.getresponse().read()
+        to.request("POST", address, body, {"authorization": f"Bearer {token}"})
+        return to.getresponse().read()
 
     send("UserPromptSubmit", {"prompt": f"Work, {spec['name']}."})
     print("ready", flush=True)
@@ -54,8 +58,8 @@ def main(spec: dict[str, Any]) -> None:
             with said.open("a") as file:  # as a CLI does, before it asks
                 file.write(json.dumps(reply(call)) + "\n")
             began = time.perf_counter()
-            if command is None:
-                answer = send("PreToolUse", call)
+            if command is None or isinstance(command, int):
+                answer = send("PreToolUse", call, connection if command is None else others[command])
             else:
                 body = json.dumps({**about, "hook_event_name": "PreToolUse", **call}).encode()
                 done = subprocess.run(["/bin/sh", "-c", command], input=body, stdout=subprocess.PIPE, check=False)
