@@ -41,6 +41,10 @@ _SHOWERS: Mapping[str, float] = {
 }
 """Programs that show a file, with the risk if it is a project's secret. The last ones read it as input, or show a
 line of it."""
+TAKEN_FOR_READ = frozenset({*_SHOWERS, "sed", "egrep", "fgrep", "rg"})
+"""Programs with whose file the CLI takes in the words for agents of its folder, as with one of Read: cat, head, tail,
+nl, sed, grep, egrep, fgrep and rg (measured, 2.1.329). The others are near."""
+
 INSTEAD = "Ask the person for what is needed; secrets do not belong in a conversation."
 """The alternative to reading a secret."""
 
@@ -123,7 +127,10 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     if risk is not None:
         for word in invocation.args:
             yield project_secret(scene, invocation, word, risk)
-            if "/" in word and word[:1] != "-" and not invocation.inside:  # those beside it came as the CLI started
+    if invocation.name in TAKEN_FOR_READ and not invocation.inside:
+        elsewhere = (invocation.cwd or scene.places.cwd) != scene.places.workspace
+        for word in invocation.args:
+            if word[:1] != "-" and ("/" in word or elsewhere):  # those at the top came as the CLI started
                 yield from secret_words(scene, scene.places.absolute(word, invocation.cwd))
 
 

@@ -217,20 +217,25 @@ class Linked(NoFiles):
 
 
 TOUCHES = {
-    "Read": {"file_path": "a/b/c.txt"},
-    "Write": {"file_path": "a/b/c.txt", "content": "x"},
-    "Edit": {"file_path": "a/b/c.txt", "old_string": "x", "new_string": "y"},
-    "Bash": {"command": "cd a && head -n 3 b/c.txt"},
+    "Read": ("Read", {"file_path": "a/b/c.txt"}, WORKSPACE),
+    "Write": ("Write", {"file_path": "a/b/c.txt", "content": "x"}, WORKSPACE),
+    "Edit": ("Edit", {"file_path": "a/b/c.txt", "old_string": "x", "new_string": "y"}, WORKSPACE),
+    "a command": ("Bash", {"command": "cd a && head -n 3 b/c.txt"}, WORKSPACE),
+    "a command that seeks": ("Bash", {"command": "rg -n x a/b/c.txt"}, WORKSPACE),
+    "a command of an editor": ("Bash", {"command": "sed -n 1,5p a/b/c.txt"}, WORKSPACE),
+    "a shell that stands there": ("Bash", {"command": "cat c.txt"}, f"{WORKSPACE}/a/b"),
 }
 
 
-@pytest.mark.parametrize("tool", TOUCHES)
+@pytest.mark.parametrize("touch", TOUCHES)
 @pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
 @pytest.mark.parametrize("folder", [WORKSPACE, f"{WORKSPACE}/a", f"{WORKSPACE}/a/b"])
-def test_a_file_is_not_touched_where_the_cli_would_read_a_secret_with_it(folder: str, name: str, tool: str) -> None:
+def test_a_file_is_not_touched_where_the_cli_would_read_a_secret_with_it(folder: str, name: str, touch: str) -> None:
+    tool, given, cwd = TOUCHES[touch]
+
     def read(target: str) -> Review:
         reviewer = make_reviewer(ReviewSettings(), Linked(f"{folder}/{name}", target))
-        return reviewer.review(Action(tool, TOUCHES[tool], WORKSPACE, WORKSPACE), CONTEXT)
+        return reviewer.review(Action(tool, given, cwd, WORKSPACE), CONTEXT)
 
     assert read(f"{WORKSPACE}/AGENTS.md").decision is Decision.ALLOW
     assert read("/home/agent/.ssh/id_rsa").rule == "secrets.read"
