@@ -37,6 +37,7 @@ WITHOUT = {
     "supervisor/protocol/kinds/runs.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/kinds/workspaces.py": "types; tests/supervisor/protocol/test_records.py spells and reads each",
     "supervisor/protocol/kinds/merges.py": "types; tests/supervisor/core/registers/test_merges.py folds each",
+    "supervisor/runtime/merging/merge_rules.py": "settings; tests/supervisor/runtime/merging/test_merge_work.py",
     "supervisor/protocol/merges.py": "types; tests/supervisor/runtime/merging/test_merge_queue.py",
     "supervisor/runtime/api/routes/work/merges.py": "tests/supervisor/cli/commands/work/test_merge.py asks every route",
     "supervisor/runtime/daemon/repository_hooks.py": "tests/supervisor/runtime/daemon/test_hooks.py",

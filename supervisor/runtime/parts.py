@@ -57,8 +57,8 @@ from supervisor.runtime.tasks.resolving import Resolving
 
 def complete_work(daemon: Daemon) -> WorkCompletion:
     """Return the completion of a daemon's stored tasks: by the configured checks and merges."""
-    daemon.merging.before_merge = daemon.hooks.before_merge
-    daemon.merging.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
+    daemon.merging.work.before_merge = daemon.hooks.before_merge
+    daemon.merging.work.merged = partial(end_parked, daemon.board, daemon.happened, daemon.stamp)
     daemon.merging.settled = Resolving(daemon.board, daemon.merging, daemon.submit, daemon.close_workspace).settled
     parts = daemon.board, daemon.happened, daemon.stamp, daemon.fault, daemon.verifier, daemon.merging
     return WorkCompletion(*parts)

@@ -240,7 +240,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             if judge.enabled:
                 ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
                 tasks.start_soon(Judging(board, opened.journal, *told, judge, ask).run, name="judge")
-            rules = lambda: daemon.merging.rules  # noqa: E731 - others may be in force later
+            rules = lambda: daemon.merging.work.rules  # noqa: E731 - others may be in force later
             checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)
             planting = Planting(board, daemon.fault, setup.clock.wall, tasks)
             facts = lambda: daemon.intake.defaults.discoveries.most_at_work  # noqa: E731 - as above

@@ -125,7 +125,7 @@ def take_policy(
         discovery_settings(config),
     )
     rules = merge_rules(config, setup.places, setup.environ)
-    daemon.merging.rules = replace(rules, trusted=daemon.merging.rules.trusted)
+    daemon.merging.work.rules = replace(rules, trusted=daemon.merging.work.rules.trusted)
 
 
 def take_credential(daemon: Daemon, gateway: GatewayClient, setup: Setup, config: Config) -> None:

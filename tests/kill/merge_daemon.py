@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from supervisor.protocol.merges import Merge, MergePhase
-from supervisor.runtime.merging import merge_queue, target
+from supervisor.runtime.merging import merge_work, target
 from tests.stages.daemon import Base, ended, served
 
 WORKS = """\
@@ -42,9 +42,9 @@ def die() -> None:
 
 def kill_at(point: str) -> None:
     """Have this process be killed there."""
-    step, files, move = merge_queue.MergeQueue._step, target._set_files, target.move
+    step, files, move = merge_work.MergeWork.step, target._set_files, target.move
 
-    async def stepped(self: merge_queue.MergeQueue, merge: Merge) -> Merge:
+    async def stepped(self: merge_work.MergeWork, merge: Merge) -> Merge:
         done = await step(self, merge)
         if point == f"step {merge.phase}":
             die()
@@ -61,7 +61,7 @@ def kill_at(point: str) -> None:
             die()
         return done
 
-    merge_queue.MergeQueue._step = stepped  # type: ignore[method-assign]
+    merge_work.MergeWork.step = stepped  # type: ignore[method-assign]
     target._set_files = set_files
     target.move = moved
 

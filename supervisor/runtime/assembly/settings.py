@@ -43,7 +43,7 @@ from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.credential import Credential, CredentialError, custom_headers, source_of
 from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings
 from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
-from supervisor.runtime.merging.merge_queue import MergeRules
+from supervisor.runtime.merging.merge_rules import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
 
 MODEL_URL = "https://api.anthropic.com"

@@ -57,7 +57,9 @@ from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.incidents.notifications import TASK_WIDTH, WAITS, ChannelSettings, Notifications, of_state
 from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import LOGGED_AS, log
-from supervisor.runtime.merging.merge_queue import MergeQueue, MergeRules
+from supervisor.runtime.merging.merge_queue import MergeQueue
+from supervisor.runtime.merging.merge_rules import MergeRules
+from supervisor.runtime.merging.merge_work import MergeWork
 from supervisor.runtime.merging.verification import Verifier
 from supervisor.runtime.metrics.metrics import Metrics
 from supervisor.runtime.processes.earlier_life import let_go
@@ -174,7 +176,8 @@ class Daemon:
         self.runners = Runners(board, tools, tasks, self._journal, again, self._over, launcher.directory)
         rules = merge_rules or MergeRules(merge=MergeSettings(mode="off"))
         self.verifier = Verifier(launcher, rules.notes)
-        self.merging = MergeQueue(board, journal, self.happened, clock, self.verifier, rules, tasks)
+        work = MergeWork(board, journal, self.happened, clock, self.verifier, rules)
+        self.merging = MergeQueue(board, work, tasks)
         self.project_work = ProjectWork(self, board, tasks, self.fault)
         """Checkpoints and rollbacks of whole projects."""
         self.intake = Intake(
@@ -483,7 +486,7 @@ class Daemon:
             return
         await self.checkpoint_manager.release(summary.workspace)
         removed, why = await self.worktrees.close_of(summary, in_use=bool(self.beside(agent)))
-        await self.merging.tidy(agent)  # before it is noted that all was done: a next daemon would not look again
+        await self.merging.work.tidy(agent)  # before it is noted that all was done: a next daemon would not look again
         where = summary.workspace
         self.happened(events.WorkspaceClosed(**self.stamp(agent), workspace=where, removed=removed, why=why))
         self.merging.go_on()

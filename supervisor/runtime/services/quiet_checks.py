@@ -17,7 +17,7 @@ from supervisor.protocol.events import CheckMade
 from supervisor.protocol.merges import CheckOutcome
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.merging.merge_queue import MergeRules
+from supervisor.runtime.merging.merge_rules import MergeRules
 from supervisor.runtime.merging.verification import Check, Verifier
 
 AT_ONCE = 2

@@ -24,7 +24,9 @@ from supervisor.protocol import events
 from supervisor.protocol.events import CheckMade, EventStamp, TaskMoved
 from supervisor.protocol.merges import CheckOutcome, CheckResult, Merge, MergePhase
 from supervisor.protocol.tasks import TaskState, TaskStep
-from supervisor.runtime.merging.merge_queue import MergeQueue, how_it_ended, merge_of, uncommitted
+from supervisor.runtime.merging.git_merge import MergeError
+from supervisor.runtime.merging.merge_queue import MergeQueue, merge_of, uncommitted
+from supervisor.runtime.merging.merge_work import how_it_ended
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.tasks.completion import FinishedRun, MoveTask, NextStep
 from supervisor.runtime.tasks.resolving import what_to_resolve
@@ -84,7 +86,7 @@ class WorkCompletion:
         due = None if task.state is TaskState.MERGING else await self._checked(finished, known, command, move)
         if due is not None:
             return due
-        mode = task.spec.merge or self._merging.rules.merge.mode
+        mode = task.spec.merge or self._merging.work.rules.merge.mode
         if mode == "off" or not finished.branch:
             return NextStep(TaskStep.SUCCEED, self._verified(finished, command))
         return await self._merge(finished, self._of_branch(finished, known), command, mode, move)
@@ -92,7 +94,7 @@ class WorkCompletion:
     def command_of(self, task: StoredTask, known: Summary) -> str:
         """Return the check command of a task: its own, or the project's; empty for none."""
         own = task.spec.verify
-        return self._merging.rules.command_of(known.project) if own is None else own
+        return self._merging.work.rules.command_of(known.project) if own is None else own
 
     # ── the check ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -109,7 +111,7 @@ class WorkCompletion:
                 command=command,
                 folder=finished.workspace,
                 project=known.project,
-                seconds=self._merging.rules.verify.seconds,
+                seconds=self._merging.work.rules.verify.seconds,
                 limits=known.task.limits,
                 facts={**facts, "TASK_ID": finished.task.id},
             )
@@ -125,7 +127,7 @@ class WorkCompletion:
         if result.outcome is CheckOutcome.NOT_STARTED:
             return NextStep(TaskStep.PARK, f"its check could not be started: {result.output}")
         sentence = f"Agent {finished.agent} ended its turn as done, and the check {how}."
-        rounds, given = self._merging.rules.verify.rounds, _given_back(finished.task)
+        rounds, given = self._merging.work.rules.verify.rounds, _given_back(finished.task)
         issue = Issue(
             FALSE_SUCCESS,
             Severity.MEDIUM,
@@ -153,10 +155,10 @@ class WorkCompletion:
             return NextStep(TaskStep.PARK, f"it is not known into which branch {merge.branch} belongs")
         try:
             loose = await anyio.to_thread.run_sync(run_apart, uncommitted, Path(finished.workspace), finished.branch)
-        except ApartError as error:
+        except (ApartError, MergeError) as error:
             return NextStep(TaskStep.PARK, f"it is not known whether all its work is committed: {error}")
         if loose:
-            if _given_back(finished.task) < self._merging.rules.merge.rounds:
+            if _given_back(finished.task) < self._merging.work.rules.merge.rounds:
                 return self._rework(finished, work_texts.not_committed(loose, merge.branch), move)
             return NextStep(
                 TaskStep.PARK, f"its work is not all committed on {merge.branch}: {counted(loose, 'path')} left"
@@ -175,7 +177,7 @@ class WorkCompletion:
 
     async def _not_merged(self, finished: FinishedRun, done: Merge) -> NextStep:
         """Give a conflict, or a check that failed on the merged files, back to an agent, or leave it to a person."""
-        may = _given_back(finished.task) < self._merging.rules.merge.rounds
+        may = _given_back(finished.task) < self._merging.work.rules.merge.rounds
         text = what_to_resolve(done)
         if not text or not may:
             return NextStep(TaskStep.PARK, done.why)

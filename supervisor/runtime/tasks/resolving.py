@@ -18,7 +18,8 @@ from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.merges import CheckOutcome, Merge, MergePhase
 from supervisor.runtime.daemon.submission import SESSION_ID, Claim, Submission
-from supervisor.runtime.merging.merge_queue import MergeQueue, how_it_ended
+from supervisor.runtime.merging.merge_queue import MergeQueue
+from supervisor.runtime.merging.merge_work import how_it_ended
 
 BY = "chaperon"
 
@@ -73,7 +74,7 @@ class Resolving:
         """Have an agent go on with the work; returns whether one does."""
         text = what_to_resolve(merge)
         there = await anyio.to_thread.run_sync(Path(known.workspace).is_dir)
-        if not text or not there or merge.rounds >= self._merging.rules.merge.rounds:
+        if not text or not there or merge.rounds >= self._merging.work.rules.merge.rounds:
             return False
         about: dict[str, Any] = {name: getattr(known.task, name) for name in OF_TASK}
         if re.match(SESSION_ID, known.session_id or ""):

@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 from supervisor.protocol.tasks import TaskState
+from tests.stages.branches import WORKS, git
 from tests.stages.daemon import PATIENCE_SECONDS, Base, served, until
 from tests.stages.panel import panel
 from tests.supervisor.panel.pages.test_tasks import HELD, added
 from tests.supervisor.panel.test_live import messages
-from tests.supervisor.runtime.merging.test_merge_queue import WORKS, git
 
 pytestmark = pytest.mark.slow
 

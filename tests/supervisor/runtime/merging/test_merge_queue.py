@@ -1,75 +1,20 @@
 """Agents' branches on their way into their targets, by a real daemon, real git and real checks."""
 
-import itertools
 import random
-import subprocess
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 
 from host import apart
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.core.fold.summary import Summary
-from supervisor.protocol.events import MergeChanged
-from supervisor.protocol.merges import STEPS, ConflictLevel, MergePhase
-from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.protocol.merges import MergePhase
 from supervisor.runtime.merging.git_merge import MergeError
+from supervisor.runtime.merging.merge_queue import uncommitted
+from tests.stages.branches import git, makes, phases, worked
 from tests.stages.daemon import Base, ended, served, until
-from tests.stages.live import IDENTITY, git_environment
 
 pytestmark = pytest.mark.timeout(180)
-
-WORKS = """\
-import itertools
-import random
-import subprocess
-begin()
-{program}
-subprocess.run("git add -A && git -c user.name=Ada -c user.email=ada@localhost commit -qm work", shell=True, check=True)
-done()
-hear()
-"""
-
-
-def git(repo: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(repo), *IDENTITY, *words],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=git_environment(repo),
-    )
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Base:
-    made = Base(tmp_path)
-    git(made.repo, "checkout", "-qb", "main")
-    (made.repo / "file.txt").write_text("".join(f"{number}\n" for number in range(20)))
-    git(made.repo, "add", "-A")
-    git(made.repo, "commit", "-qm", "first")
-    made.config = {"workspaces": {"folder": str(tmp_path / "workspaces")}}
-    return made
-
-
-async def worked(at: Base, daemon: Daemon, agent: str, program: str, **about: Any) -> Summary:
-    """One agent that commits what its program does, in a workspace of its own."""
-    at.cli(WORKS.format(program=program))
-    await daemon.submit(at.submission(name=agent, workspace="new", **about), by="ann")
-    return await ended(daemon, agent)
-
-
-def makes(name: str, text: str = "made") -> str:
-    return f'open("{name}", "w").write("{text}")'
-
-
-def phases(at: Base, agent: str = "a1") -> list[MergePhase]:
-    return [event.merge.phase for event in at.events(MergeChanged) if event.merge.id == agent]
 
 
 async def test_work_is_proposed_at_its_agents_end_and_merged_when_a_person_asks(base: Base) -> None:
@@ -108,28 +53,6 @@ async def test_a_target_moves_by_itself_only_where_nobody_has_it_checked_out(bas
     assert git(base.repo, "log", "--format=%s", "main") == "first"
 
 
-async def test_a_check_is_made_by_the_rules_of_its_begin_whatever_is_configured_meanwhile(base: Base) -> None:
-    base.config["verify"] = "test -e prepared-before"
-    async with served(base) as (daemon, _):
-        await worked(base, daemon, "a1", makes("made.txt"))
-        programs = {when: base.root / f"{when}.sh" for when in ("before", "after")}
-        for when, program in programs.items():
-            program.write_text(f"#!/bin/sh\ntouch prepared-{when}\n")
-            program.chmod(0o755)
-        daemon.merging.rules = replace(daemon.merging.rules, set_up=str(programs["before"]))
-        note = daemon.merging._happened
-
-        def happened(event: Any) -> int:
-            if isinstance(event, MergeChanged) and event.merge.phase is MergePhase.VERIFYING:
-                daemon.merging.rules = replace(daemon.merging.rules, set_up=str(programs["after"]))
-            return note(event)
-
-        daemon.merging._happened = happened
-        done = await daemon.merging.carry_out("a1", "ann")
-    assert done.check is not None
-    assert done.check.passed, done.check.output
-
-
 async def test_a_checkout_with_changes_is_never_touched(base: Base) -> None:
     async with served(base) as (daemon, _):
         await worked(base, daemon, "a1", makes("made.txt"))
@@ -156,70 +79,12 @@ async def test_a_file_in_the_way_keeps_the_target_where_it_is(base: Base) -> Non
     assert git(base.repo, "rev-parse", "main") == before
 
 
-async def test_merged_work_is_checked_on_the_merged_files_before_the_target_moves(base: Base) -> None:
-    base.config |= {"verify": "test -e one.txt && test ! -e two.txt && git rev-parse HEAD && echo checked"}
-    async with served(base) as (daemon, _):
-        await worked(base, daemon, "a1", makes("one.txt"))
-        await worked(base, daemon, "a2", makes("two.txt"))
-        assert (await daemon.merging.carry_out("a1", "ann")).phase is MergePhase.MERGED
-        parked = await daemon.merging.carry_out("a2", "ann")
-    assert parked.phase is MergePhase.PARKED
-    assert "failed with exit code 1" in parked.why
-    assert not (base.repo / "two.txt").exists()
-    assert git(base.repo, "show", "chaperon/a2:two.txt") == "made"
-    assert not list((base.root / "workspaces").glob("*-merging/*"))
-
-
-async def test_a_conflict_is_explained_and_parks_with_all_kept(base: Base) -> None:
-    async with served(base) as (daemon, _):
-        await worked(
-            base,
-            daemon,
-            "a1",
-            't = open("file.txt").read().replace("\\n7\\n", "\\nagent\\n"); open("file.txt", "w").write(t)',
-        )
-        (base.repo / "file.txt").write_text((base.repo / "file.txt").read_text().replace("\n7\n", "\nperson\n"))
-        git(base.repo, "commit", "-qam", "mine")
-        parked = await daemon.merging.carry_out("a1", "ann")
-    assert (parked.phase, parked.level) == (MergePhase.PARKED, ConflictLevel.TEXTUAL)
-    (conflict,) = parked.conflicts
-    assert conflict.path == "file.txt"
-    assert conflict.excerpt.splitlines()[:5] == ["<<<<<<< main", "person", "=======", "agent", ">>>>>>> chaperon/a1"]
-    assert git(base.repo, "log", "-1", "--format=%s") == "mine"
-    assert git(base.repo, "rev-parse", "chaperon/a1")
-
-
 async def test_a_branch_is_never_its_own_target(base: Base) -> None:
     async with served(base) as (daemon, _):
         await worked(base, daemon, "a1", makes("made.txt"))
         with pytest.raises(UsageError, match="is the branch of a1 itself"):
             await daemon.merging.carry_out("a1", "ann", "chaperon/a1")
     assert git(base.repo, "show", "chaperon/a1:made.txt") == "made"
-
-
-async def test_each_step_of_a_merge_is_one_of_the_table(base: Base) -> None:
-    base.config |= {"verify": "test ! -e bad.txt"}
-    async with served(base) as (daemon, _):
-        await worked(base, daemon, "a1", makes("bad.txt"))
-        await worked(base, daemon, "a2", makes("good.txt"))
-        for agent in ("a1", "a2", "a2"):
-            await daemon.merging.carry_out(agent, "ann")
-        await daemon.merging.withdraw("a1", "ann")
-    for agent, last in (("a1", MergePhase.WITHDRAWN), ("a2", MergePhase.MERGED)):
-        took = phases(base, agent)
-        assert took[-1] is last
-        assert all(after in STEPS[before] for before, after in itertools.pairwise(took))
-
-
-async def test_a_target_that_moves_during_the_check_has_the_merge_made_anew(base: Base) -> None:
-    moves = f"git -C {base.repo} -c user.name=P -c user.email=p@x commit -q --allow-empty -m meanwhile"
-    base.config |= {"verify": f"test -e {base.root}/moved || {{ touch {base.root}/moved; {moves}; }}"}
-    async with served(base) as (daemon, _):
-        await worked(base, daemon, "a1", makes("made.txt"))
-        done = await daemon.merging.carry_out("a1", "ann")
-    assert done.phase is MergePhase.MERGED, done.why
-    assert phases(base).count(MergePhase.VERIFYING) == 2
-    assert git(base.repo, "log", "--format=%s").split() == ["work", "meanwhile", "first"]
 
 
 async def test_a_repository_that_has_vanished_is_told_and_another_ones_merges_go_on(base: Base) -> None:
@@ -306,3 +171,12 @@ async def test_texts_that_take_minutes_to_compare_hold_up_nobody_but_who_asked(
         with pytest.raises(MergeError, match="took longer than 2 s"):
             await daemon.merging.plan("a1")
         assert daemon.board.merges.find("a1").phase is MergePhase.PROPOSED
+
+
+@pytest.mark.parametrize(("name", "content"), [("index", b"no index"), ("config", b"[core\n")])
+def test_what_git_cannot_tell_of_a_workspace_is_said_and_is_no_count(base: Base, name: str, content: bytes) -> None:
+    (base.repo / "made.txt").write_text("made")
+    assert uncommitted(base.repo, "main") == 1
+    (base.repo / ".git" / name).write_bytes(content)
+    with pytest.raises(MergeError, match=f"It is not known what of {base.repo} is not committed"):
+        uncommitted(base.repo, "main")

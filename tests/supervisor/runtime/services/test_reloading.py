@@ -161,15 +161,15 @@ async def test_what_a_start_alone_can_take_is_named_and_the_rest_is_taken(tmp_pa
 
 async def test_work_is_checked_and_merged_by_the_configuration_in_force(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
-        before = here.daemon.merging.rules
+        before = here.daemon.merging.work.rules
         here.write(merge="auto", verify={"command": "make test", "rounds": 5, "every_steps": 3})
         await here.incident("programs_changed")
-        assert here.daemon.merging.rules is before, "a command that nobody confirmed is not run"
+        assert here.daemon.merging.work.rules is before, "a command that nobody confirmed is not run"
         await here.confirm()
         changed = ("verify.command", "verify.rounds", "verify.every_steps", "merge.mode")
         assert (await here.policy()).changed == changed
-        await until(lambda: here.daemon.merging.rules is not before)
-        rules = here.daemon.merging.rules
+        await until(lambda: here.daemon.merging.work.rules is not before)
+        rules = here.daemon.merging.work.rules
         assert (rules.verify.command, rules.verify.rounds, rules.merge.mode) == ("make test", 5, "auto")
         assert rules.verify.every_steps == 3
         assert (rules.folder, rules.notes, rules.trusted) == (before.folder, before.notes, before.trusted)

@@ -151,8 +151,8 @@ async def test_work_that_was_resolved_as_merges_were_switched_off_is_parked(base
         held = await disagrees(base, daemon)
 
         async def submit_and_switch_off(*about: Any) -> object:
-            rules = daemon.merging.rules
-            daemon.merging.rules = replace(rules, merge=replace(rules.merge, mode="off"))
+            rules = daemon.merging.work.rules
+            daemon.merging.work.rules = replace(rules, merge=replace(rules.merge, mode="off"))
             return await held.submit(*about)
 
         held.resolving._submit = submit_and_switch_off

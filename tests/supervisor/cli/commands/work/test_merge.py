@@ -9,9 +9,9 @@ import pytest
 
 from supervisor.cli import common
 from supervisor.protocol.merges import MergePhase
+from tests.stages.branches import WORKS, git, makes
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
-from tests.supervisor.runtime.merging.test_merge_queue import WORKS, git, makes
 
 
 async def begun(base: Base, daemon: Any) -> None:
