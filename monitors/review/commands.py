@@ -206,7 +206,21 @@ class _Reading:
             written=made,
             folder=self._folder,
             before=self._before if scene.past else None,
+            disk=self,
         )
+
+    @property
+    def workspace(self) -> str:
+        """The agent's workspace."""
+        return self._scene.places.workspace
+
+    def real(self, path: str) -> str:
+        """The path with links followed: those that the script makes, and then those on the disk."""
+        return self._scene.facts.real(self.walk.overlay.resolved(path))
+
+    def kind(self, path: str) -> str:
+        """The kind of file at the path."""
+        return self._scene.facts.kind(path)
 
     def _folder(self, path: str) -> bool:
         return self._scene.facts.kind(path) == "directory"

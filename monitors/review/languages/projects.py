@@ -1,5 +1,6 @@
 """Programs that run what a project's own files name: build files, package scripts, configuration of tests."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -85,6 +86,9 @@ def _make(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     words = invocation.operands(("-C", "-f", "-I", "-o", "-W", "--directory", "--file", "--makefile"))
     given = dict(word.partition("=")[::2] for word in words if "=" in word)
     given |= {name: str(value) for name, value in invocation.assignments.items()}
+    given.setdefault("MAKEFILE_LIST", str(named or "Makefile"))
+    if invocation.cwd[:1] == "/":
+        given.setdefault("CURDIR", posixpath.normpath(posixpath.join(invocation.cwd, folder or "")))
     targets = [str(word) for word in words if "=" not in word]
     yield from _there(folder, asked(text))  # which it runs even if it is only to say what it would do
     if {"-n", "--dry-run", "--just-print", "-q"}.intersection(invocation.args):
@@ -114,7 +118,7 @@ def _npm(invocation: Invocation, files: Files) -> Iterator[Recipe]:
 
 def _just(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     text = next((found for name in ("justfile", ".justfile", "Justfile") if (found := files(invocation, name))), "")
-    recipes = just(text) if text else []
+    recipes = just(text, invocation.cwd) if text else []
     wanted = [word for word in invocation.operands() if "=" not in word]
     yield from (recipe for recipe in recipes if recipe.name in wanted) if wanted else recipes[:1]
 

@@ -3,6 +3,7 @@
 They are read leniently and line by line, so that a piece of one, as an edit brings it, is read as well.
 """
 
+import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -19,6 +20,9 @@ MAX_RECIPES = 300
 """Most commands taken out of one file. A large `package.json` of those seen has 120 scripts."""
 MAX_LINE = 4_000
 """Longest line that is read, in characters; what is longer is no command that a person wrote."""
+MAX_ROUNDS = 8
+"""Most times that references in a recipe are replaced. The root of a project takes six:
+`$(shell dirname $(realpath $(lastword $(MAKEFILE_LIST))))` in a variable of a variable."""
 MAX_NAMED = 1_000
 """Most targets or variables of one build file."""
 MAX_MOUNTS = 200
@@ -159,18 +163,96 @@ def _expanded(lines: tuple[str, ...], target: str, read: Makefile, given: Mappin
             return values[name][:2000]
         if name == "MAKE":
             return "make"
-        # A function's value is not known; a name that is set nowhere is empty, as it is for make.
-        return "made" if " " in name or "," in name else ("~" if name == "HOME" else "")
+        if " " in name or "," in name:
+            return _function(name, values.get("CURDIR", ""))
+        # A name that is set nowhere is empty, as it is for make.
+        return _OF_MAKE.get(name, "")
 
-    for _ in range(4):  # variables are made of variables
+    for _ in range(MAX_ROUNDS):  # variables are made of variables
         if "$" not in script or len(script) > MAX_CODE:
             break
         script = _REFERENCE.sub(value, script)
     return script.replace("\0", "$")
 
 
-def just(text: str) -> list[Recipe]:
-    """Return the recipes of a justfile."""
+_OF_MAKE = {"HOME": "~", "CURDIR": "\0PWD", "MAKEFILE_LIST": "Makefile"}
+"""Values of variables that make sets itself, as far as a script says them; NUL stands for a dollar of the shell."""
+_OF_NAMES = {
+    "dir": lambda path: posixpath.dirname(path) + "/" if "/" in path else "./",
+    "notdir": posixpath.basename,
+    "basename": lambda path: posixpath.splitext(path)[0],
+}
+
+
+def _function(call: str, folder: str) -> str:
+    """Return what a function of make gives; `made` where that is not known.
+
+    Args:
+        call: Its name with its arguments, which hold no further call.
+        folder: The directory in which make runs; empty if it is not known.
+    """
+    name, _, given = call.partition(" ")
+    given = given.strip()
+    words = given.split()
+    if name == "shell":
+        return f"\0(cd '{folder}' && {given})" if folder else f"\0({given})"
+    if "\0" in given:  # of what a command prints
+        return f'\0(dirname "{given}")/' if name == "dir" else given if name in _KEEPS else "made"
+    if name in ("firstword", "lastword"):
+        return words[0 if name == "firstword" else -1] if words else ""
+    if name in ("abspath", "realpath"):
+        return " ".join(posixpath.normpath(posixpath.join(folder, word)) for word in words)
+    if name in _OF_NAMES:
+        return " ".join(map(_OF_NAMES[name], words))
+    if name in ("addprefix", "addsuffix"):
+        added, _, listed = given.partition(",")
+        return " ".join(added + word if name == "addprefix" else word + added for word in listed.split())
+    return given if name in _KEEPS else "made"
+
+
+_KEEPS = frozenset({"strip", "sort", "wildcard", "abspath", "realpath"})
+"""Functions of make that give what they are given, or the files that match it."""
+_TERM = later(r"\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`|([a-z_]+)\(\)|([A-Za-z_][\w-]*))\s*([+/]?)")
+_JUST_SETS = later(r"(?:export\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)\Z")
+_JUST_PLACES = frozenset({"justfile_directory", "justfile_dir", "invocation_directory", "invocation_dir", "source_directory", "source_dir"})  # fmt: skip
+"""Functions of just that give a directory: that of the justfile, from which its recipes run."""
+_BRACED = later(r"\{\{([^{}\n]{1,200})\}\}")
+
+
+def _just_value(written: str, values: Mapping[str, str], folder: str) -> str | None:
+    """Return the text that an expression of a justfile stands for; None if it is not known."""
+    made, at = "", 0
+    while at < len(written):
+        term = _TERM.match(written, at)
+        if term is None:
+            return None
+        at = term.end()
+        if term[4]:
+            value = folder if term[4] in _JUST_PLACES else {"home_directory": "~", "home_dir": "~"}.get(term[4])
+        elif term[5]:
+            value = values.get(term[5])
+        else:
+            value = f"$({term[3]})" if term[3] is not None else term[1] if term[1] is not None else term[2]
+        if value is None:
+            return None
+        made += value + ("/" if term[6] == "/" else "")
+        if not term[6]:
+            break
+    return made if at >= len(written) and len(made) < MAX_LINE else None
+
+
+def just(text: str, folder: str = "") -> list[Recipe]:
+    """Return the recipes of a justfile in a folder."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        sets = _JUST_SETS.match(line) if ":=" in line and len(values) < MAX_NAMED else None
+        if sets is not None and (value := _just_value(sets[2], values, folder or "$PWD")) is not None:
+            values[sets[1]] = value
+
+    def placed(match: re.Match[str]) -> str:
+        value = _just_value(match[1], values, folder or "$PWD")
+        return match[0].replace("{{", "$").replace("}}", "") if value is None else value
+
     found: list[Recipe] = []
     name, lines = "", list[str]()
     for line in (*text.splitlines(), "end:"):
@@ -178,7 +260,7 @@ def just(text: str) -> list[Recipe]:
             lines.append(line.strip().lstrip("@-"))
         elif line.strip() and line[0] != "#":
             if name and lines:
-                found.append(Recipe(name, "\n".join(lines).replace("{{", "$").replace("}}", "")))
+                found.append(Recipe(name, _BRACED.sub(placed, "\n".join(lines))))
             name, lines = line.partition(":")[0].split()[0] if line.partition(":")[0].split() else "", []
     return found
 

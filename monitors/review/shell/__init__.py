@@ -4,6 +4,7 @@ constant    the output of simple commands that follows from their text alone
 copying     programs that copy, link and unpack
 expand      expansion: what a word becomes once variables, substitutions and braces are replaced, as far as that is
             known
+folders     what scripts ask of places: the working directory, links followed, a repository's root
 input_words  words that commands make of their input: the variables of `read`, and what `xargs` adds
 invocation  one command that would run, with everything the reviewer asks of it
 launch      looking through launchers

@@ -242,11 +242,42 @@ def _edited(operator: str, text: str, given: str, written: str) -> str | None:
     if operator in ("^", ","):
         change = str.upper if operator == "^" else str.lower
         return change(text) if given[:1] == operator else change(text[:1]) + text[1:]
-    if operator == "#" and not _GLOB.search(given):
-        return text.removeprefix(given.lstrip("#"))
-    if operator == "%" and not _GLOB.search(given):
-        return text.removesuffix(given.lstrip("%"))
+    if operator in ("#", "%"):
+        longest = given[:1] == operator
+        pattern = given[1:] if longest else given
+        return (_without_start if operator == "#" else _without_end)(text, pattern, longest=longest)
     return None
+
+
+def _without_start(text: str, pattern: str, *, longest: bool) -> str | None:
+    """`${x#a}` and `${x##*/}`; None if the pattern is more than one star in plain text."""
+    before, star, after = pattern.partition("*")
+    if _GLOB.search(before + after):
+        return None
+    if not text.startswith(before):
+        return text
+    if not star:
+        return text[len(before) :]
+    if not after:
+        return "" if longest else text[len(before) :]
+    found = text.rfind(after, len(before)) if longest else text.find(after, len(before))
+    return text if found < 0 else text[found + len(after) :]
+
+
+def _without_end(text: str, pattern: str, *, longest: bool) -> str | None:
+    """`${x%a}` and `${0%/*}`; None if the pattern is more than one star in plain text."""
+    before, star, after = pattern.partition("*")
+    if _GLOB.search(before + after):
+        return None
+    if not text.endswith(after):
+        return text
+    stop = len(text) - len(after)
+    if not star:
+        return text[: len(text) - len(pattern)] if pattern else text
+    if not before:
+        return "" if longest else text[:stop]
+    found = text.find(before, 0, stop) if longest else text.rfind(before, 0, stop)
+    return text if found < 0 else text[:found]
 
 
 def _braces(field: _Field) -> Iterator[Arg]:

@@ -98,6 +98,8 @@ class _Reader(Words):
         super().__init__(text, depth)
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
         self.unended: set[str] = set()
+        self.joined = ""
+        """The mark between the latest pipeline and the next: `&&`, `||`, or empty."""
 
     # ── blanks, newlines, here-documents ──────────────────────────────────────────────────────────────────────────
 
@@ -162,6 +164,7 @@ class _Reader(Words):
     def commands(self, into: list[Node], *, in_case: bool = False) -> None:
         """Read commands until a closing word or bracket, in a `case` also `;;` and `;&`; it is left unread."""
         self.deeper()
+        behind, chained = "", False
         while True:
             self.blanks()
             if self.at >= self.end:
@@ -185,7 +188,10 @@ class _Reader(Words):
                 self.at += 1
                 self.count()
             else:
-                into.append(self.pipeline())
+                node = self.pipeline()
+                into.append(Group("&&||" if chained else "||", [node]) if behind == "||" else node)
+                behind = self.joined
+                chained = behind == "&&" or (chained and behind == "||")
         self.depth -= 1
 
     def peek_word(self) -> str:
@@ -207,7 +213,9 @@ class _Reader(Words):
                 self.problem = self.problem or "a `|` with no command behind it"
                 break
             stages.append(self.command())
+        self.joined = ""
         if self.text.startswith(("||", "&&"), self.at):
+            self.joined = self.text[self.at : self.at + 2]
             self.at += 2
         return stages[0] if len(stages) == 1 else Pipeline(stages)
 

@@ -96,7 +96,10 @@ class Group:
 
     def __init__(self, kind: str, body: "list[Node]", words: list[Word] | None = None, variable: str = "") -> None:
         self.kind = kind
-        """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`; `&` for what the shell does not wait for."""
+        """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`; `&` for what the shell does not wait for.
+
+        `||` for what runs if the command before it fails, and `&&||` if one of several before it does.
+        """
         self.body = body
         self.words = words or []
         self.variable = variable

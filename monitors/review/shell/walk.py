@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from monitors.review.shell.constant import MAX_PRINTED, printed
 from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
+from monitors.review.shell.folders import REDIRECTED, FolderLookups, NoFolders, silent, where
 from monitors.review.shell.input_words import MAX_PIPED, option_values, read_options, read_values, with_piped
 from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
@@ -54,6 +55,10 @@ Written = Callable[[Invocation], Iterable[Arg]]
 _SHEBANG = re.compile(r"#!\s{0,9}/[^\s]{0,100}?(?:/env\s{1,9}(?:-S\s{1,9})?[^\s]{0,100}?)?\b(?:ba|da|z|k|mk|a)?sh\b")
 """The first line of a script for a shell, as the kernel takes it: blanks may follow `#!`."""
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_LOCAL = frozenset({"local", "declare", "typeset"})
+_SOURCE = "BASH_SOURCE"
+"""The file of the commands that run, as it was named."""
+_STACK = "DIRSTACK"
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 
@@ -78,7 +83,9 @@ class Walk:
         written: Written | None = None,
         folder: Callable[[str], bool] | None = None,
         before: Callable[[str], tuple[Invocation, ...]] | None = None,
+        disk: FolderLookups | None = None,
     ) -> None:
+        self._folders = disk or NoFolders()
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
         self.beside: set[int] = set()
@@ -120,6 +127,8 @@ class Walk:
         self._most = MAX_INVOCATIONS
         self._at = ""
         self._defined_in: dict[str, str] = {}
+        self._source_of: dict[str, Value] = {}
+        self._locals: set[str] = set()
         self._elevated = False
         self._inside = ""
 
@@ -164,15 +173,29 @@ class Walk:
 
     def _body(self, name: str, stdin: Input) -> Output:
         """Go through a function, as a part of the script that has it."""
-        return self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._functions[name], stdin))
+        before = self._variables.get(_SOURCE)
+        self._set(_SOURCE, self._source_of.get(name))
+        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._functions[name], stdin))
+        self._set(_SOURCE, before)
+        return output
+
+    def _set(self, name: str, value: Value | None) -> None:
+        """Give a variable a value, or none."""
+        if value is None:
+            self._variables.pop(name, None)
+        else:
+            self._variables[name] = value
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
         source: list[Invocation] = []
         for node in nodes:
             text, invocations = self._node(node, stdin)
-            texts.append(text)
             source.extend(invocations)
+            if isinstance(node, Group) and node.kind in ("||", "&&||"):
+                # What is known to be printed was printed by what succeeded; else only an end prints nothing more.
+                text = "" if _ends(node) or (node.kind == "||" and texts and texts[-1]) else None
+            texts.append(text)
         known = all(text is not None for text in texts)
         return ("".join(text or "" for text in texts) if known else None), tuple(source)
 
@@ -184,6 +207,8 @@ class Walk:
         if isinstance(node, Function):
             self._functions[node.name] = node.body
             self._defined_in[node.name] = self._at
+            if _SOURCE in self._variables:
+                self._source_of[node.name] = self._variables[_SOURCE]
             return "", ()
         return self._group(node, stdin)
 
@@ -206,6 +231,8 @@ class Walk:
         before = (self._cwd, dict(self._variables)) if group.kind in ("(", "&") else None
         first = len(self.invocations)
         text, source = self._nodes(group.body, opened or stdin)
+        if group.kind in ("[[", "if", "case", "while"):
+            text = None  # what it prints depends on whether something holds
         if group.kind == "&":
             self.beside.update(map(id, self.invocations[first:]))
         if before:
@@ -335,6 +362,8 @@ class Walk:
         if words and not declared:
             self._forget(before)
         elif declared:
+            if words[0] in _LOCAL:
+                self._locals.update(assignments, words[1:])
             self._exported.update(own)
             if any(word[:1] == "-" and "n" in word for word in words[1:]) and words[0] != "export":
                 self._references.update({name: str(to) for name, to in own.items() if to.isidentifier()})
@@ -435,6 +464,8 @@ class Walk:
                     return "", ()
                 if redirect.operator == ">&":
                     self.overlay.write(f"/dev/fd/{redirect.target}", *output, appends=True)
+                    if redirect.target == "2":
+                        return "", ()
             elif redirect.writes and redirect.fd in ("", "1"):
                 return "", output[1]
         return output
@@ -500,10 +531,26 @@ class Walk:
     def _text_of(self, invocation: Invocation) -> str | None:
         """Return what the invocation prints; None if that is not known."""
         text = printed(invocation, self._made_text)
+        if text is None:
+            text = self._located(invocation)
         if text is not None and len(text) > MAX_PRINTED:
             self._cut(MAX_PRINTED)
             return None
         return text
+
+    def _located(self, invocation: Invocation) -> str | None:
+        """Return what the invocation prints of where things lie, or that it prints nothing; None if it is not known."""
+        if silent(invocation, self._folders, self._stands):
+            return ""
+        if invocation.name == "git" and (
+            any("core.worktree" in one.args for one in self.invocations) or not REDIRECTED.isdisjoint(self._variables)
+        ):
+            return None
+        return where(invocation, self._folders, self._stands)
+
+    def _stands(self, path: str) -> bool:
+        """Whether the script itself makes a file at or below the path."""
+        return any(made == path or made.startswith(f"{path}/") for made in self.overlay.put())
 
     def _bounded(self, *words: Arg) -> None:
         """Note that a word may have been cut, so that what it runs is not known."""
@@ -581,13 +628,16 @@ class Walk:
         if len(self._active) >= MAX_SCRIPTS:
             self._beyond(f"functions nested deeper than {MAX_SCRIPTS}")
             return None, ()
-        before = dict(self._variables)
-        self._variables.update({str(index + 1): [word] for index, word in enumerate(invocation.args)})
+        before, self._locals, locals_ = dict(self._variables), {"@", "*"}, self._locals
+        own = {str(index + 1): [word] for index, word in enumerate(invocation.args)}
+        self._variables.update(own)
         self._variables["@"] = self._variables["*"] = list(invocation.args)
         self._active.append(name)
         output = self._body(name, invocation.input)
         self._active.pop()
-        self._variables = before
+        for local in (*self._locals, *own, *(one for one in before if one.isdigit())):
+            self._set(local, before.get(local))
+        self._locals = locals_
         return output
 
     def _aliased(self, invocation: Invocation) -> Output:
@@ -618,7 +668,7 @@ class Walk:
             if text is None:
                 invocation.made_by = self.made_by(invocation.program)
             if text and (_SHEBANG.match(text) or (text[:2] != "#!" and (written or "\0" not in text))):
-                return self._in_file(invocation, invocation.program, text)
+                return self._as_shell(invocation, invocation.program, text, [invocation.program, *invocation.args])
         inner = self._launchers.started(invocation)
         return None if inner is None else self._launched(invocation, inner)
 
@@ -629,14 +679,20 @@ class Walk:
         if text is None:
             invocation.made_by = self.made_by(use.file) if use.file else ()
             return None, (invocation, *invocation.made_by)
-        before = (self._cwd, dict(self._variables))
-        self._variables.update({str(index): [word] for index, word in enumerate(use.parameters)})
-        self._variables["@"] = self._variables["*"] = list(use.parameters[1:])
-        if use.file is None or use.text is not None:
-            output = self._deeper(invocation, text)
-        else:
-            output = self._in_file(invocation, use.file, text)
-        self._cwd, self._variables = before
+        file = use.file if use.text is None else None
+        return self._as_shell(invocation, file, text, use.parameters)
+
+    def _as_shell(self, invocation: Invocation, file: Arg | None, text: str, parameters: list[Arg]) -> Output:
+        """Go through a script as a shell of its own: its directory, variables and traps end with it."""
+        before = (self._cwd, dict(self._variables), self._traps)
+        self._traps = []
+        self._variables.update({str(index): [word] for index, word in enumerate(parameters)})
+        self._variables["@"] = self._variables["*"] = list(parameters[1:])
+        self._set(_SOURCE, None)
+        output = self._deeper(invocation, text) if file is None else self._in_file(invocation, file, text)
+        while self._traps:
+            self._deeper(*self._traps.pop(0))
+        self._cwd, self._variables, self._traps = before
         return output
 
     def _in_file(self, invocation: Invocation, word: Arg, text: str) -> Output:
@@ -645,7 +701,11 @@ class Walk:
         One on the disk may be given up at a cap, which is noted; the action around it is then gone through as before.
         """
         path = self.overlay.standing(self._path(word)) if word.known else ""
-        return self._of_file(path, lambda: self._deeper(invocation, text))
+        before = self._variables.get(_SOURCE)
+        self._variables[_SOURCE] = [word]
+        output = self._of_file(path, lambda: self._deeper(invocation, text))
+        self._set(_SOURCE, before)
+        return output
 
     def _of_file(self, path: str, go: Callable[[], Output]) -> Output:
         """Go through a part of a script on the disk; an empty path stands for the action's own text."""
@@ -761,12 +821,25 @@ class Walk:
         )
         return self._start(started_one)
 
+    def _moved(self, cwd: str) -> None:
+        """Go on in another directory."""
+        self._variables["OLDPWD"] = self._variables.get("PWD", [arg("$OLDPWD", known=False)])
+        self._cwd = cwd
+        self._variables["PWD"] = [arg(cwd) if cwd[:1] in ("/", "~") else arg("$PWD", known=False)]
+
     def _builtin(self, invocation: Invocation) -> None:
         """Apply the effect of a command on those after it."""
         if invocation.name in ("cd", "pushd"):
-            where = [word for word in invocation.args if word[:1] != "-"]
-            target = where[0] if where else self._variables.get("HOME", [arg("~")])[0]
-            self._cwd = self._path(target) if target.known and invocation.args[:1] != ["-"] else "?"
+            named = [word for word in invocation.args if word[:1] != "-"]
+            target = named[0] if named else self._variables.get("HOME", [arg("~")])[0]
+            if invocation.name == "pushd":
+                self._variables[_STACK] = [*self._variables.get(_STACK, []), arg(self._cwd)][-MAX_FIELDS:]
+            self._moved(self._path(target) if target.known and invocation.args[:1] != ["-"] else "?")
+        elif invocation.name == "popd":
+            stack = self._variables.get(_STACK, [])
+            if stack or invocation.args:  # else it fails, and stays
+                self._moved("?" if invocation.args else str(stack[-1]))
+                self._variables[_STACK] = stack[:-1]
         elif invocation.name == "unset":
             for word in invocation.args:
                 self._variables.pop(word, None)
@@ -797,6 +870,11 @@ class Walk:
             ]
         elif invocation.name == "hash" and invocation.args[:1] == ["-p"] and len(invocation.args) > 2:
             self._aliases[invocation.args[2]] = [invocation.args[1]]
+
+
+def _ends(node: Group) -> bool:
+    """Whether the commands leave the script or the function."""
+    return any(one.words and one.words[0].text in ("exit", "return", "die", "fail") for one in simples(node.body))
 
 
 def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
