@@ -143,6 +143,8 @@ class PersonNeed:
     """The remedy for the person, as a command."""
     hold: bool
     """Whether the agent waits at its next tool call until the person resumes it."""
+    checkpoint: str = ""
+    """The checkpoint to go back to, if a rollback is proposed and there is one."""
 
 
 @dataclass(frozen=True, slots=True)

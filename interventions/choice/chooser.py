@@ -284,12 +284,15 @@ class Chooser:
 
     def _proposal(self, case: Case) -> PersonNeed:
         found = case.situation.checkpoints.before(case.issue, self._settings.checkpoint_rollback.max_rollback_depth)
+        name = ""
         if isinstance(found, str):
             what, way = f"A rollback is due, but {found}.", "chaperon show {agent}"
         else:
+            name = found.name
             what = f"A rollback to {found.name} ({found.description}) is proposed; interventions.auto_rollback is off."
-            way = f"chaperon rollback {found.name}"
-        return PersonNeed(PersonReason.ROLLBACK_PROPOSED, case.issue, f"{case.issue.sentence} {what}", way, hold=False)
+            way = f"chaperon rollback {name}"
+        said = f"{case.issue.sentence} {what}"
+        return PersonNeed(PersonReason.ROLLBACK_PROPOSED, case.issue, said, way, hold=False, checkpoint=name)
 
 
 def _checked(kind: InterventionKind, planned: Plan | Unfit, case: Case) -> Plan | Unfit:

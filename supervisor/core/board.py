@@ -465,7 +465,7 @@ class Board:
             live = self._live.get(event.agent)
             about = live.summary if live else self._ended.get(event.agent)
             if about is not None:
-                about.said[event.pattern] = event.outcome
+                about.told_outcome(event.pattern, event.outcome)
 
     def _noted_for_others(self, seq: int, event: DiscoveryNoted | DiscoveryForgotten) -> None:
         """Take in a fact that an agent noted, with its repository and its task."""

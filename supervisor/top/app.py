@@ -11,17 +11,29 @@ from textual.widgets import DataTable, Footer, Static
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
+from supervisor.cli.client import ANSWER_SECONDS
 from supervisor.cli.common import agent_path, path_part
 from supervisor.cli.words import clean
 from supervisor.protocol.plain import harmless
 from supervisor.top.asking import LineDialog
 from supervisor.top.reading import COLUMNS, BoardRow, Connect, details, read_board
-from supervisor.top.screens import DiffScreen, TimelineScreen
+from supervisor.top.screens import DiffScreen, PlanScreen, TimelineScreen
 
 REFRESH_SECONDS = 1.0
 """Between two looks: the daemon answers in milliseconds, and is asked for the board only if its journal has grown."""
 
-STYLES = {"ASKS": "bold yellow", "running": "green", "paused": "yellow", "failed": "red", "lost": "red", "done": "blue"}
+OUTCOMES = {"f": "false_alarm", "r": "confirmed"}
+"""Words about an issue, by the letter that is typed."""
+
+STYLES = {
+    "ASKS": "bold yellow",
+    "ROLLBACK": "bold yellow",
+    "running": "green",
+    "paused": "yellow",
+    "failed": "red",
+    "lost": "red",
+    "done": "blue",
+}
 """Colours of states; the word says the same without."""
 
 
@@ -163,15 +175,22 @@ class Top(App[None]):
             if text is not None:
                 self.request(f"{agent_path(row.name)}/stop", {}, lambda known: f"{known['agent']} is {known['state']}.")
 
-        self.push_screen(LineDialog(f"Type {clean(row.name, 60)} to stop it", wanted=row.name), done)
+        self.push_screen(LineDialog(f"Type {clean(row.name, 60)} to stop it", wanted=(row.name,)), done)
 
     def action_approve(self) -> None:
-        """Let the action that waits run."""
+        """Let the action that waits run, or read the plan of a rollback that is proposed."""
+        row = self._chosen()
+        if row is not None and row.waiting is None and row.proposal is not None:
+            self.push_screen(PlanScreen(self._connect, row.name, str(row.proposal["checkpoint"]), self._go_back))
+            return
         self._answer(note="", granted=True)
 
     def action_deny(self) -> None:
-        """Turn the action that waits down, with a note."""
-        if (row := self._chosen()) is None or row.waiting is None:
+        """Turn the action that waits down, with a note, or decline a rollback that is proposed."""
+        row = self._chosen()
+        if row is not None and row.waiting is None and row.proposal is not None:
+            self._decline(row.name, str(row.proposal["issue"]))
+        if row is None or row.waiting is None:
             return
 
         def done(note: str | None) -> None:
@@ -179,6 +198,34 @@ class Top(App[None]):
                 self._answer(note=note, granted=False, row=row)
 
         self.push_screen(LineDialog("Deny. What is the model told with it? (may be empty)", optional=True), done)
+
+    def _decline(self, agent: str, issue: str) -> None:
+        def done(letter: str | None) -> None:
+            if letter is not None:
+                body = {"pattern": issue, "outcome": OUTCOMES[letter], "note": "its rollback was declined"}
+                self.request(f"{agent_path(agent)}/outcomes", body, lambda _: f"{agent} stays as it is.")
+
+        title = f"Decline the rollback of {clean(agent, 60)}. {clean(issue, 60)} was: f a false alarm, r right"
+        self.push_screen(LineDialog(title, wanted=tuple(OUTCOMES)), done)
+
+    def _go_back(self, agent: str, plan: Mapping[str, Any]) -> None:
+        """Go back as a plan says, once the checkpoint's name was typed, and that it is meant if it is unusual."""
+        name = str(plan["target"]["name"])
+        typed = f"{name} unusual" if plan["unusual"] else name
+
+        def done(text: str | None) -> None:
+            if text is not None:
+                body = {"checkpoint": name, "unusual": bool(plan["unusual"])}
+                said = "{} is as in {}. To undo: chaperon rollback {}"
+                self.request(
+                    f"{agent_path(agent)}/rollback",
+                    body,
+                    lambda made: said.format(agent, name, made["undo"]),
+                    seconds=None,
+                )
+                self.pop_screen()
+
+        self.push_screen(LineDialog(f"Type {clean(typed, 80)} to go back to it", wanted=(typed,)), done)
 
     def _answer(self, *, note: str, granted: bool, row: BoardRow | None = None) -> None:
         row = row or self._chosen()
@@ -208,10 +255,16 @@ class Top(App[None]):
         self.notify("\n".join(f"{key:<6} {what}" for key, what in keys), title="Keys", timeout=15, markup=False)
 
     @work(thread=True, group="request")
-    def request(self, path: str, body: Mapping[str, Any] | None, says: Callable[[Any], str]) -> None:
+    def request(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None,
+        says: Callable[[Any], str],
+        seconds: float | None = ANSWER_SECONDS,
+    ) -> None:
         """Ask the daemon for something in a thread, and say what came of it."""
         try:
-            told, failed = says(self._connect().post(path, body)), False
+            told, failed = says(self._connect().post(path, body, seconds=seconds)), False
         except ChaperonError as error:
             told, failed = str(error), True
         self.call_from_thread(self._tell, told, failed=failed)

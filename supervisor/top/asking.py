@@ -12,7 +12,7 @@ class LineDialog(ModalScreen[str | None]):
 
     Args:
         title: What is asked.
-        wanted: The text that must be typed; empty if any will do.
+        wanted: The texts of which one must be typed; empty if any will do.
         optional: Whether an empty line is an answer.
     """
 
@@ -22,7 +22,7 @@ class LineDialog(ModalScreen[str | None]):
     """
     BINDINGS = [Binding("escape", "leave", "Cancel")]  # noqa: RUF012 - textual's way
 
-    def __init__(self, title: str, *, wanted: str = "", optional: bool = False) -> None:
+    def __init__(self, title: str, *, wanted: tuple[str, ...] = (), optional: bool = False) -> None:
         super().__init__()
         self._title, self._wanted, self._optional = title, wanted, optional
 
@@ -35,7 +35,7 @@ class LineDialog(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Give the line, if it is an answer."""
-        if self._wanted and event.value != self._wanted:
+        if self._wanted and event.value not in self._wanted:
             self.app.bell()
         elif event.value or self._optional:
             self.dismiss(event.value)

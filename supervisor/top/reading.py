@@ -32,16 +32,27 @@ class BoardRow(NamedTuple):
         return str(self.agent["agent"])
 
     @property
+    def proposal(self) -> Mapping[str, Any] | None:
+        """Return the oldest rollback that is proposed for it."""
+        return next(iter(self.agent.get("proposed") or ()), None)
+
+    @property
     def waits(self) -> bool:
-        """Whether a person is to answer, to merge, or to approve."""
-        return bool(self.waiting or self.merge or question(self.agent))
+        """Whether a person is to answer, to merge, to approve, or to decide a rollback."""
+        return bool(self.waiting or self.proposal or self.merge or question(self.agent))
+
+    @property
+    def word(self) -> str:
+        """Return what it waits for, or its state."""
+        kinds = (("ASKS", self.waiting), ("ROLLBACK", self.proposal), ("MERGE", self.merge))
+        return next((word for word, there in kinds if there), clean(self.agent["state"], 9))
 
     def cells(self) -> tuple[str, ...]:
         """Return the texts of the columns."""
         agent = self.agent
         return (
             clean(self.name, NAME),
-            "ASKS" if self.waiting else "MERGE" if self.merge else clean(agent["state"], 9),
+            self.word,
             f"{steps(agent):,}",
             f"{agent['reviews'].get('block', 0):,}",
             dollars(agent["cost_usd"]) if agent["cost_usd"] else "-",
@@ -53,6 +64,8 @@ class BoardRow(NamedTuple):
         agent = self.agent
         if self.waiting:
             return f"{self.waiting['tool']} {subject(self.waiting)}"
+        if self.proposal:
+            return f"{self.proposal['issue']}: back to {self.proposal['checkpoint']}?"
         if told := attention(agent) or question(agent):
             return told
         if agent["ended_at"] is not None:
@@ -89,7 +102,7 @@ def rows(
         for name in GROUPS
         for agent in groups.get(name, ())
     ]
-    return sorted(ordered, key=lambda row: (row.waiting is None, not row.waits))
+    return sorted(ordered, key=lambda row: (row.waiting is None, row.proposal is None, not row.waits))
 
 
 def details(row: BoardRow) -> list[str]:
@@ -101,6 +114,8 @@ def details(row: BoardRow) -> list[str]:
             f"asks   {row.waiting['tool']} {clean(subject(row.waiting), 600)}",
             f"why    {clean(row.waiting['why'], 400)}",
         ]
+    elif row.proposal:
+        lines += [f"back   {clean(row.proposal['sentence'], 400)}", "       a: read the plan, d: decline"]
     elif agent.get("words"):
         lines.append(f"says   {clean(agent['words'], 300)}")
     if row.merge:

@@ -1,5 +1,6 @@
 """The screens of one agent: its timeline, and the content of its changes. Text of others is never markup here."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.text import Text
@@ -12,7 +13,9 @@ from textual.widgets import Footer, RichLog, Static
 from monitors.contract.errors import ChaperonError
 from supervisor.cli import terminal
 from supervisor.cli.client import wait_for
+from supervisor.cli.commands.agents.checkpoints import checkpoint_path
 from supervisor.cli.commands.agents.diff import COLOURS, patch_lines
+from supervisor.cli.commands.agents.rollback import plan_lines
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import agent_path
 from supervisor.cli.following import events
@@ -95,6 +98,41 @@ class TimelineScreen(LogScreen):
         for one in events(daemon, wait_for, agent=self._agent, after=max(0, last - LATEST)):
             made += [Text.from_ansi(terminal.harmless(line)) for line in view.lines(one.record)]
         return made
+
+
+class PlanScreen(LogScreen):
+    """The plan of going back to a checkpoint, from which it can be agreed to.
+
+    Args:
+        connect: Returns a client of the daemon.
+        agent: The agent's name.
+        checkpoint: Where it would go back to.
+        agree: Asks for the confirmation, and goes back: the agent, and the plan that was read.
+    """
+
+    BINDINGS = [*BACK, Binding("a", "agree", "Go back")]  # noqa: RUF012 - as above
+
+    title_of = "Plan of going back, for"
+
+    def __init__(
+        self, connect: Connect, agent: str, checkpoint: str, agree: Callable[[str, Mapping[str, Any]], None]
+    ) -> None:
+        super().__init__(connect, agent)
+        self._checkpoint, self._agree = checkpoint, agree
+        self._plan: dict[str, Any] | None = None
+
+    def read(self) -> list[Text]:
+        """Return the lines of the plan, in the words of `chaperon rollback`."""
+        self._plan = plan = self._connect().post(
+            f"{checkpoint_path(self._checkpoint)}/plan", {"agent": self._agent, "with_branch": False}
+        )
+        lines = [Text.from_ansi(terminal.harmless(line)) for line in plan_lines(plan)]
+        return [*lines, *([Text(harmless(str(plan["unusual"])), style="bold")] if plan["unusual"] else [])]
+
+    def action_agree(self) -> None:
+        """Go back, once the name was typed; before the plan was read, nothing."""
+        if self._plan is not None:
+            self._agree(self._agent, self._plan)
 
 
 class DiffScreen(LogScreen):

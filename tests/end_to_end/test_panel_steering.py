@@ -7,9 +7,11 @@ import pytest
 from playwright.async_api import expect
 
 from supervisor.cli.commands.agents import project_checkpoints
+from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from tests.end_to_end.conftest import Stage
+from tests.end_to_end.test_escalation import IN_HASTE, errs
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
 from tests.stages.panel import browser, panel, tab
 from tests.support import names_in, processes_in
@@ -42,6 +44,71 @@ async def test_a_person_gives_the_real_cli_something_else_to_do_and_it_leaves_wh
     assert (stage.repo / "other.txt").exists()
     assert not (stage.repo / "too-late").exists()
     assert stage.nobody_is_left()
+
+
+def comes_to_a_proposal(stage: Stage) -> None:
+    """Have the model meet one error after the other, so that a rollback is due, and then wait."""
+    stage.base.config.update({"interventions": {**IN_HASTE["interventions"], "auto_rollback": False}})
+    stage.bash("echo good > good.txt")
+    for word in ("alpha", "beta", "gamma"):
+        errs(stage, word)
+    stage.bash(ENDLESS)
+
+
+@pytest.mark.real_cli
+async def test_a_rollback_that_is_proposed_is_on_top_of_the_board_and_is_made_by_keys_once_its_plan_was_read(
+    stage: Stage,
+) -> None:
+    comes_to_a_proposal(stage)
+    stage.bash("touch after")
+    async with stage.playing(), served(stage.base) as (daemon, _), panel(stage.base) as shown, browser() as chrome:
+        await daemon.submit(stage.base.submission(), by="test")
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await expect(page.locator("#proposals-title")).to_have_text("1 rollback waits for you")
+            await until(lambda: "python3" in names_in(stage.repo))
+            (proposal,) = daemon.board.summary("a1").proposed
+            assert (stage.repo / "gamma.txt").exists()
+            card = page.locator("#proposals .card")
+            await expect(card).to_contain_text(f"a1 may go back to {proposal.checkpoint}")
+            await card.focus()
+            await page.keyboard.press("a")
+            dialog = page.get_by_role("dialog")
+            await expect(dialog).to_contain_text("gamma.txt")
+            await dialog.get_by_label("to confirm").fill(proposal.checkpoint)
+            await dialog.get_by_role("button", name="Go back").click()
+            await expect(page.locator("#toast")).to_contain_text("This page undoes it.")
+            await page.goto(shown.url)
+            await expect(page.locator("#link")).to_have_text("live")
+            await expect(page.locator("#proposals")).to_have_count(0)
+        await ended(daemon)
+    (restored,) = stage.base.events(events.CheckpointRestored)
+    assert restored.checkpoint == proposal.checkpoint
+    assert not (stage.repo / "gamma.txt").exists()
+    assert (stage.repo / "after").exists(), "it went on from there"
+
+
+@pytest.mark.real_cli
+async def test_a_rollback_that_a_person_declines_is_proposed_no_more_and_what_was_said_of_its_issue_is_noted(
+    stage: Stage,
+) -> None:
+    comes_to_a_proposal(stage)
+    async with stage.playing(), served(stage.base) as (daemon, client), panel(stage.base) as shown, browser() as chrome:
+        await daemon.submit(stage.base.submission(), by="test")
+        async with tab(chrome) as page:
+            await page.goto(shown.link)
+            await page.locator("#proposals .card").focus()
+            await page.keyboard.press("d")
+            dialog = page.get_by_role("dialog")
+            await expect(dialog).to_contain_text("Its files stay as they are")
+            await dialog.get_by_label("The issue that led to it was").select_option("confirmed")
+            await dialog.get_by_role("button", name="Decline").click()
+            await expect(page.locator("#proposals")).to_have_count(0)
+        about = daemon.board.summary("a1")
+        assert (about.proposed, list(about.said.values())) == ([], ["confirmed"])
+        (await client.post("/v1/agents/a1/stop", json={"force": True})).raise_for_status()
+        await ended(daemon)
+    assert not stage.base.events(events.CheckpointRestored)
 
 
 @pytest.mark.real_cli

@@ -23,11 +23,13 @@ from supervisor.protocol.events import (
     AgentVanished,
     AnyEvent,
     ApprovalAsked,
+    CheckpointRestored,
     IncidentOpened,
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
     JudgeAnswered,
+    PersonNeeded,
     RecoveryChosen,
     RecoveryTaken,
     RedirectRequested,
@@ -75,6 +77,22 @@ class WaitingAction:
         """Return the same of the journal's event."""
         until = asked.at + asked.deadline_seconds
         return cls(asked.request_id, asked.action.tool, subject_of(asked.action), asked.why, asked.at, until)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedRollback:
+    """A rollback that a person is to decide."""
+
+    checkpoint: str
+    """The checkpoint to go back to."""
+    issue: str
+    """The type of the issue that led to it."""
+    key: str
+    """Tells issues of one type apart."""
+    sentence: str
+    """The issue, and the proposal."""
+    at: float
+    """Unix time in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +257,8 @@ class Summary:
     """Questions to a model about it, if the judge is on."""
     waiting: list[WaitingAction] = field(default_factory=list)
     """Its actions that wait for a person, oldest first."""
+    proposed: list[ProposedRollback] = field(default_factory=list)
+    """Rollbacks that wait for a person, of issues that are open. Saying what became of the issue declines one."""
     expired: int = 0
     """Number of its actions that were denied for lack of a reply in time."""
     incidents: list[str] = field(default_factory=list)
@@ -313,6 +333,13 @@ class Summary:
                 self.stopped_by = event.by
             case IssueSeen(issue=issue) if not issue.closed:
                 _count(self.issues, issue.type)
+            case IssueSeen(issue=issue):
+                self.proposed = [one for one in self.proposed if (one.issue, one.key) != (issue.type, issue.key)]
+            case PersonNeeded(need=need) if need.checkpoint:
+                proposal = ProposedRollback(need.checkpoint, need.issue.type, need.issue.key, need.sentence, event.at)
+                self.proposed.append(proposal)
+            case CheckpointRestored():
+                self.proposed = []
             case InterventionChosen():
                 _count(self.interventions, event.intervention.kind)
             case InterventionJudged():
@@ -343,7 +370,7 @@ class Summary:
         if event.before is AgentState.WAITING:
             self.limited_until = None
         if event.after.ended:
-            self.ended_at, self.pause = event.at, None
+            self.ended_at, self.pause, self.proposed = event.at, None, []
             self._gone()
 
     def _gone(self) -> None:
@@ -362,6 +389,11 @@ class Summary:
     def recovers(self, event: RecoveryTaken) -> None:
         """Note that a person took a way back from one of its incidents."""
         self.recovered.append(TakenRecovery(event.incident_id, event.option, event.by, event.at, event.successor))
+
+    def told_outcome(self, pattern: str, outcome: str) -> None:
+        """Note what a person said of the issues of one type; a rollback that they led to is proposed no more."""
+        self.said[pattern] = outcome
+        self.proposed = [one for one in self.proposed if one.issue != pattern]
 
     def closed(self, event: WorkspaceClosed) -> None:
         """Note what became of the workspace that was made for it."""

@@ -11,6 +11,7 @@ merges       merges that wait for a person
 parts        times, badges, buttons, lists
 policy       the policy at work: rules that fired, a command explained, allowances
 projects     checkpoints of whole projects, and the form that goes back
+proposals    rollbacks that are proposed to a person
 reports      the report of the last days
 sign_in      the pages of those who have no session
 task         one stored task: what it asks for, runs, merge, history

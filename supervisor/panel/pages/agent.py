@@ -11,6 +11,7 @@ from supervisor.panel.pages.board import agent_buttons, waiting_section
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.merges import merges_section
 from supervisor.panel.pages.parts import Data, age, ask, badge, empty, facts, lasted, moment, path
+from supervisor.panel.pages.proposals import proposals_section
 from supervisor.panel.pages.tasks import task_link
 
 SENTENCE = 2_000
@@ -75,6 +76,7 @@ def agent_head(agent: Data, waiting: Sequence[Data], merges: Sequence[Data]) -> 
         h.p(class_="muted")[clean(agent.get("api") or agent["why"], SENTENCE)],
         h.div(class_="row", data_open=path("agents", name))[agent_buttons(agent)],
         waiting_section(waiting),
+        proposals_section([agent]),
         merges_section(merges),
         _now(agent),
         h.div(class_="columns")[_work(agent), _use(agent)],

@@ -23,6 +23,7 @@ from supervisor.panel.pages.parts import (
     path,
     post,
 )
+from supervisor.panel.pages.proposals import proposals_section
 from supervisor.panel.present import BoardData
 
 LIVE = "/live/board"
@@ -61,6 +62,7 @@ def board(data: BoardData, label: str, card: CardMaker) -> h.Fragment:
     return h.fragment[
         waiting_section(mine),
         _elsewhere(len(waiting) - len(mine)),
+        proposals_section(shown),
         _questions([(one, asked) for one in shown if (asked := question(one))]),
         merges_section([one for one in data.merges if not label or one["id"] in names]),
         h.div(id="figures", class_="figures")[_figures(groups, data.costs)],

@@ -13,6 +13,9 @@ from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, mo
 MOST_PATHS = 500
 """Paths that a list shows; the count is of all."""
 
+PLAN = "plan"
+"""The part of an address that opens the dialog with the plan of going back; `static/actions.js` reads it."""
+
 MOST_ROWS = 500
 """Checkpoints that a list shows, the latest."""
 
@@ -103,6 +106,7 @@ def checkpoint_page(
                 path("checkpoints", name, "rollback"),
                 kind="bad",
                 title=f"Go back to {clean(name, 80)}",
+                opened_by=PLAN,
             ),
             ask(
                 "Write it elsewhere…",

@@ -19,7 +19,7 @@ SECTIONS = {
 KEYS = (
     ("j k", "next, previous row"),
     ("Enter", "open the row"),
-    ("a d", "approve, deny"),
+    ("a d", "approve, deny; of a rollback: its plan, decline"),
     ("p r", "pause, resume"),
     ("s", "say something"),
     ("x", "stop"),
@@ -148,6 +148,19 @@ def _dialogs() -> h.Node:
                 ],
             ],
             h.label["Note", h.input(name="note", autocomplete="off")],
+        ),
+        dialog(
+            "decline",
+            "Decline",
+            h.p["Its files stay as they are, and it goes on. The rollback is proposed no more."],
+            h.label[
+                "The issue that led to it was",
+                h.select(name="outcome")[
+                    h.option(value="false_alarm")["a false alarm"],
+                    h.option(value="confirmed")["right, but no reason to go back"],
+                ],
+            ],
+            h.label["Note, for the journal", h.input(name="note", autocomplete="off")],
         ),
         dialog(
             "remove",

@@ -103,6 +103,11 @@ def post(label: str, target: str, *, body: Data | None = None, kind: str = "", k
     )[label]
 
 
+def follow(label: str, target: str, *, key: str = "") -> h.Element:
+    """A link that looks like a button, and has a key like one."""
+    return h.a(class_="button", href=target, data_key=key or None)[label]
+
+
 def ask(
     label: str,
     dialog: str,
@@ -113,8 +118,12 @@ def ask(
     title: str = "",
     body: Data | None = None,
     question: str = "",
+    opened_by: str = "",
 ) -> h.Element:
-    """A button that opens a dialog, which then posts to the target; `body` and `question` go to the dialog."""
+    """A button that opens a dialog, which then posts to the target; `body` and `question` go to the dialog.
+
+    An address that ends in `#` and `opened_by` opens it as the page is loaded.
+    """
     return h.button(
         type="button",
         class_=kind or None,
@@ -124,6 +133,7 @@ def ask(
         data_key=key or None,
         data_body=anyjson.dumps(body).decode() if body else None,
         data_question=question or None,
+        data_opened_by=opened_by or None,
     )[label]
 
 

@@ -13,6 +13,9 @@ export async function post(path, body) {
 }
 
 export function listen() {
+  sayAgain();
+  openByAddress();
+  addEventListener("hashchange", openByAddress);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
@@ -40,6 +43,13 @@ async function press(button) {
   button.disabled = false;
   toast(ok ? told.says : sentence(told), ok);
   if (ok) arrive(told);
+}
+
+// An address may name the dialog that it is about: the plan of a rollback that is proposed elsewhere.
+function openByAddress() {
+  const name = location.hash.slice(1);
+  const button = name ? document.querySelector(`button[data-opened-by="${CSS.escape(name)}"]`) : null;
+  if (button?.checkVisibility() && !document.querySelector("dialog[open]")) openDialog(button);
 }
 
 function openDialog(button) {
@@ -92,8 +102,17 @@ async function submit(form, target, body, close = () => {}) {
   }
 }
 
+// What was said is said again on the page that it leads to: the toast of this one goes with it.
 function arrive(told) {
-  if (told.go) location.assign(told.go);
+  if (!told.go) return;
+  sessionStorage.setItem("says", told.says);
+  location.assign(told.go);
+}
+
+function sayAgain() {
+  const says = sessionStorage.getItem("says");
+  sessionStorage.removeItem("says");
+  if (says) toast(says, true);
 }
 
 function sentence(told) {

@@ -38,7 +38,7 @@ function walk(by) {
 function press(key) {
   const row = document.activeElement?.closest(".row");
   const within = row ?? (document.querySelectorAll("main .row").length === 1 ? document : null);
-  const button = (within ?? document.getElementById("agent"))?.querySelector(`button[data-key="${CSS.escape(key)}"]`);
+  const button = (within ?? document.getElementById("agent"))?.querySelector(`[data-key="${CSS.escape(key)}"]`);
   button?.click();
   return Boolean(button);
 }

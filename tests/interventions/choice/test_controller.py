@@ -278,6 +278,7 @@ def test_a_rollback_that_people_decide_is_proposed_and_the_agent_gets_a_plan_mea
     _, need, chosen = climbed_to_rollback(run)
     assert need.reason is PersonReason.ROLLBACK_PROPOSED
     assert need.way_out == "chaperon rollback cp-7"
+    assert need.checkpoint == "cp-7"
     assert chosen.kind is REINFORCE
     assert "get there by hand" in chosen.message
     assert "git status" in chosen.message

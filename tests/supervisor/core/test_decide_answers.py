@@ -154,6 +154,8 @@ def test_a_rollback_for_a_person_is_an_incident_with_its_command() -> None:
         event.incident for event in play.seen(events.IncidentOpened) if event.incident.type == "rollback_proposed"
     ]
     assert [incident.way_out for incident in proposed] == ["chaperon rollback cp-7"]
+    assert play.session is not None
+    assert [one.checkpoint for one in play.session.summary.proposed] == ["cp-7"]
 
 
 def test_an_agent_whose_interventions_are_used_up_is_held_at_its_next_call_until_a_person_resumes_it() -> None:

@@ -12,8 +12,13 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 
+from interventions.decisions import PersonNeed, PersonReason
+from monitors.contract.issues import Issue
+from monitors.contract.words import Severity
 from supervisor.protocol import events
-from tests.stages.daemon import Base, ended, served, until
+from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon.daemon import Daemon
+from tests.stages.daemon import Base, ended, reached, served, until
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,6 +111,44 @@ def as_the_manual_shows(part: str, screen: str) -> None:
 
 
 TOP = (sys.executable, "-m", "supervisor.cli", "top")
+
+
+def proposes(daemon: Daemon, checkpoint: str) -> None:
+    """Have a rollback of the agent be due, which the configuration leaves to a person."""
+    issue = Issue("repetitive_errors", Severity.HIGH, 0.9, 0.4, 3, "The same error 5 times in a row.")
+    said = f"{issue.sentence} A rollback to {checkpoint} is proposed."
+    need = PersonNeed(PersonReason.ROLLBACK_PROPOSED, issue, said, "so", hold=False, checkpoint=checkpoint)
+    daemon.happened(events.IssueSeen(**daemon.stamp("a1"), issue=issue))
+    daemon.happened(events.PersonNeeded(**daemon.stamp("a1"), need=need))
+
+
+async def test_a_rollback_that_is_proposed_is_made_or_declined_by_keys_once_its_plan_was_read(base: Base) -> None:
+    base.cli("begin()\nwhile True:\n    hear()")
+    kept = base.repo / "kept.txt"
+    kept.write_text("good\n")
+    async with served(base) as (daemon, client):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        (await client.post("/v1/agents/a1/checkpoints", json={"name": "good", "note": ""})).raise_for_status()
+        kept.write_text("bad\n")
+        with terminal(base, *TOP) as screen:
+            proposes(daemon, "good")
+            await screen.shows("ROLLBACK", "repetitive_errors: back to good?", "1 waits for you", "a: read the plan")
+            await screen.keys("d")
+            await screen.shows("Decline the rollback of a1.")
+            await screen.keys("f", "Enter")
+            await screen.shows("a1 stays as it is.", "running", without="ROLLBACK")
+            assert daemon.board.summary("a1").said == {"repetitive_errors": "false_alarm"}
+            proposes(daemon, "good")
+            await screen.shows("ROLLBACK")
+            await screen.keys("a")
+            await screen.shows("Plan of going back, for a1", "Lost here", "kept.txt")
+            await screen.keys("a")
+            await screen.shows("Type good to go back to it")
+            await screen.keys("good", "Enter")
+            await until(lambda: kept.read_text() == "good\n")
+            await screen.shows("To undo:", without="ROLLBACK")
+        await ended(daemon)  # the stand-in knows no session to go on with
 
 
 async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(base: Base) -> None:

@@ -20,12 +20,12 @@ class Asks(App[None]):
 @pytest.mark.parametrize(
     ("dialog", "keys", "given"),
     [
-        (LineDialog("Say [red]", wanted=""), ["h", "i", "enter"], ["hi"]),
+        (LineDialog("Say [red]", wanted=()), ["h", "i", "enter"], ["hi"]),
         (LineDialog("Say"), ["enter"], []),
         (LineDialog("Note", optional=True), ["enter"], [""]),
-        (LineDialog("Name", wanted="a1"), ["a", "2", "enter"], []),
-        (LineDialog("Name", wanted="a1"), ["a", "2", "enter", "backspace", "1", "enter"], ["a1"]),
-        (LineDialog("Name", wanted="a1"), ["a", "1", "escape"], [None]),
+        (LineDialog("Name", wanted=("a1", "b2")), ["a", "2", "enter"], []),
+        (LineDialog("Name", wanted=("a1", "b2")), ["a", "2", "enter", "backspace", "1", "enter"], ["a1"]),
+        (LineDialog("Name", wanted=("a1", "b2")), ["a", "1", "escape"], [None]),
     ],
 )
 async def test_a_line_is_given_once_it_is_an_answer(

@@ -28,6 +28,25 @@ def test_who_waits_for_a_person_comes_first_with_what_it_asks_for() -> None:
     assert any("it builds" in line for line in details(first))
 
 
+def test_a_rollback_that_is_proposed_comes_before_all_but_what_an_agent_waits_for() -> None:
+    proposal = {
+        "checkpoint": "cp-7",
+        "issue": "repetitive_errors",
+        "sentence": "The same error 5 times. A rollback to cp-7.",
+    }
+    waiting = [{"agent": "w", "request_id": "1", "tool": "Bash", "input": {}, "why": "so"}]
+    asks = agent("q", state="idle", words="Which one?")
+    found = rows([agent("a"), asks, agent("p", proposed=[proposal]), agent("w", proposed=[proposal])], waiting)
+    assert [(row.name, row.cells()[1], row.waits) for row in found] == [
+        ("w", "ASKS", True),
+        ("p", "ROLLBACK", True),
+        ("q", "idle", True),
+        ("a", "running", False),
+    ]
+    assert found[1].now() == "repetitive_errors: back to cp-7?"
+    assert "The same error 5 times" in "\n".join(details(found[1]))
+
+
 def test_a_row_fits_eighty_columns_whatever_an_agent_is_called_or_does() -> None:
     (row,) = rows([agent("n" * 200, words="w" * 500, cost_usd=123456.0, reviews={"block": 10**6, "allow": 10**7})], [])
     assert sum(len(cell) + 2 for cell in row.cells()) <= 104

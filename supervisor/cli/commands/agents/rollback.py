@@ -75,7 +75,7 @@ def rollback(
         if dry_run and as_json:
             terminal.echo_json(plan)
         elif not as_json:
-            terminal.echo("\n".join(_told(plan, files_only=how["files_only"], fresh=how["fresh"])))
+            terminal.echo("\n".join(plan_lines(plan, files_only=how["files_only"], fresh=how["fresh"])))
         if dry_run:
             return
         _confirm(plan, yes=yes, unusual=how["unusual"])
@@ -127,7 +127,7 @@ def _confirm(plan: Mapping[str, Any], *, yes: bool, unusual: bool) -> None:
         common.confirm("Go back?", "Going back was not confirmed")
 
 
-def _told(plan: Mapping[str, Any], *, files_only: bool, fresh: bool) -> list[str]:
+def plan_lines(plan: Mapping[str, Any], *, files_only: bool = False, fresh: bool = False) -> list[str]:
     """Return the facts that a person should know before the rollback."""
     target = plan["target"]
     lost = [one for one in plan["lost"] if one["change"] != "deleted"]

@@ -1,8 +1,11 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from monitors.contract.words import Decision
+from interventions.decisions import PersonNeed, PersonReason
+from monitors.contract.issues import Issue
+from monitors.contract.words import Decision, Severity
 from supervisor.core.fold.conversation.history import CallUnderWay
 from supervisor.core.fold.summary import LONGEST_WORDS, Summary
 from supervisor.protocol import events
@@ -140,3 +143,53 @@ def test_of_the_last_end_the_calls_under_way_and_the_standard_error_are_kept_wit
     later = replace(made)
     later.remember(EXITED)
     assert (later.unanswered, later.stderr_tail) == ((), "")
+
+
+ISSUE = Issue("repetitive_errors", Severity.HIGH, 0.9, 0.4, 3, "Again.", key="a")
+STAMP: dict[str, Any] = {"agent": "a1", "at": 5.0, "mono": 5.0}
+
+
+def proposed() -> Summary:
+    made = summary()
+    need = PersonNeed(
+        PersonReason.ROLLBACK_PROPOSED, ISSUE, "So.", "chaperon rollback cp-7", hold=False, checkpoint="cp-7"
+    )
+    made.remember(events.PersonNeeded(**STAMP, need=need))
+    assert [(one.checkpoint, one.issue, one.at) for one in made.proposed] == [("cp-7", "repetitive_errors", 5.0)]
+    return made
+
+
+def test_a_rollback_is_proposed_until_the_files_went_back() -> None:
+    made = proposed()
+    made.remember(events.CheckpointRestored(**STAMP, intervention="", checkpoint="other", session_id=""))
+    assert made.proposed == []
+
+
+def test_a_rollback_is_proposed_until_its_own_issue_is_over() -> None:
+    made = proposed()
+    made.remember(events.IssueSeen(**STAMP, issue=replace(ISSUE, closed=True, key="b")))
+    made.remember(events.IssueSeen(**STAMP, issue=ISSUE))
+    assert made.proposed != []
+    made.remember(events.IssueSeen(**STAMP, issue=replace(ISSUE, closed=True)))
+    assert made.proposed == []
+
+
+def test_a_rollback_is_proposed_until_a_person_says_what_became_of_its_issue() -> None:
+    made = proposed()
+    made.told_outcome("scope_creep", "confirmed")
+    assert made.proposed != []
+    made.told_outcome("repetitive_errors", "false_alarm")
+    assert made.proposed == []
+
+
+def test_a_rollback_is_proposed_until_its_agent_has_ended() -> None:
+    made = proposed()
+    made.remember(events.StateChanged(**STAMP, before=AgentState.RUNNING, after=AgentState.DONE, why="so"))
+    assert made.proposed == []
+
+
+def test_what_is_handed_to_a_person_without_a_checkpoint_is_no_rollback_to_agree_to() -> None:
+    made = summary()
+    need = PersonNeed(PersonReason.ROLLBACK_PROPOSED, ISSUE, "So.", "chaperon show {agent}", hold=False)
+    made.remember(events.PersonNeeded(**STAMP, need=need))
+    assert made.proposed == []
