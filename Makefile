@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 DOCS_VENV := .venv-docs
+export PYTHONDONTWRITEBYTECODE =  # else each process that tests reads and rewrites all of them anew: ten seconds
 
 .PHONY: run test test-quick bench eval lint docs docs-site clean
 

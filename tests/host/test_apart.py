@@ -38,6 +38,7 @@ def test_a_process_is_kept_for_the_next_function_until_it_ends_or_the_environmen
     assert not alive(second)
 
 
+@pytest.mark.slow
 def test_functions_at_once_have_processes_of_their_own_and_few_are_kept() -> None:
     with ThreadPoolExecutor(4) as threads:
         found = set(threads.map(lambda _: run_apart(_sleep_and_say), range(4)))

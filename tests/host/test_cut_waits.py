@@ -83,6 +83,7 @@ def test_a_pipe_in_a_repository_does_not_hold_up_a_worker_thread(repository: Pat
     assert play(repository, "cut", 30) == "came back"
 
 
+@pytest.mark.slow
 def test_without_a_cut_it_holds_up_the_whole_process(repository: Path) -> None:
     pipe_at(repository, "included")
     with pytest.raises(subprocess.TimeoutExpired):

@@ -1,7 +1,8 @@
 """Input made to hurt, and input that is simply wrong: an answer, in bounded work, and never an exception."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -330,44 +331,54 @@ def test_what_is_too_long_to_be_kept_is_not_taken_for_harmless(kind: str) -> Non
 
 MB = 1_000_000
 TEN = 10 * MB
-HUGE: dict[str, tuple[str, dict[str, Any]]] = {
+
+
+def _repeated(piece: str) -> tuple[str, dict[str, Any]]:
+    return "Bash", {"command": piece * (TEN // len(piece))}
+
+
+HUGE: dict[str, Callable[[], tuple[str, dict[str, Any]]]] = {
     **{
-        f"a command of {piece[:8]!r}": ("Bash", {"command": (piece * (TEN // len(piece)))})
+        f"a command of {piece[:8]!r}": partial(_repeated, piece)
         for piece in ("a; ", "$(", "a", "<<E\n", "rm x ", "'", "\\\n", "{a,b}", "é ")
     },
-    "a million files named": ("Bash", {"command": "rm " + " ".join(f"d/{at}" for at in range(MB))}),
-    "a million files copied": ("Bash", {"command": "cp -t /tmp " + " ".join(f"d/{at}" for at in range(MB))}),
-    "a here-document": ("Bash", {"command": "cat <<'E' > a.sh\n" + "rm x\n" * (TEN // 5) + "E\nsh a.sh"}),
-    "code": ("Bash", {"command": "python3 - <<'E'\n" + "x = 1\n" * (TEN // 6) + "E"}),
-    "decoded": ("Bash", {"command": "echo " + "YWJj" * (TEN // 4) + " | base64 -d | sh"}),
-    "what is written": ("Write", {"file_path": "/w/Makefile", "content": "a:\n\tmake a\n" * (TEN // 11)}),
-    "settings written": ("Write", {"file_path": "/w/package.json", "content": '{"scripts":' + "[" * TEN}),
-    "many edits": ("MultiEdit", {"file_path": "/w/a.sh", "edits": [{"old_string": "a", "new_string": "b"}] * 300_000}),
-    "a field of a tool": ("mcp__db__query", {"sql": "delete from a; " * (TEN // 15)}),
-    "a million fields": ("mcp__a__run", {f"f{at}": "rm -rf /" for at in range(MB // 2)}),
-    "a command that is a list": ("mcp__a__run", {"command": ["rm"] * MB}),
-    "a list of a tool": ("mcp__a__run", {"args": ["rm"] * MB}),
-    "an address": ("WebFetch", {"url": "https://x.example/" + "a/" * (TEN // 2), "prompt": "a"}),
-    "a search": ("Grep", {"pattern": "(" * TEN, "path": "../" * (TEN // 3)}),
-    "nothing but zeros": ("Bash", {"command": "\0" * TEN + "rm -rf /"}),
-    "marks that turn the text": ("Bash", {"command": "\u202e" * TEN}),
-    "a package": (
+    "a million files named": lambda: ("Bash", {"command": "rm " + " ".join(f"d/{at}" for at in range(MB))}),
+    "a million files copied": lambda: ("Bash", {"command": "cp -t /tmp " + " ".join(f"d/{at}" for at in range(MB))}),
+    "a here-document": lambda: ("Bash", {"command": "cat <<'E' > a.sh\n" + "rm x\n" * (TEN // 5) + "E\nsh a.sh"}),
+    "code": lambda: ("Bash", {"command": "python3 - <<'E'\n" + "x = 1\n" * (TEN // 6) + "E"}),
+    "decoded": lambda: ("Bash", {"command": "echo " + "YWJj" * (TEN // 4) + " | base64 -d | sh"}),
+    "what is written": lambda: ("Write", {"file_path": "/w/Makefile", "content": "a:\n\tmake a\n" * (TEN // 11)}),
+    "settings written": lambda: ("Write", {"file_path": "/w/package.json", "content": '{"scripts":' + "[" * TEN}),
+    "many edits": lambda: (
+        "MultiEdit",
+        {"file_path": "/w/a.sh", "edits": [{"old_string": "a", "new_string": "b"}] * 300_000},
+    ),
+    "a field of a tool": lambda: ("mcp__db__query", {"sql": "delete from a; " * (TEN // 15)}),
+    "a million fields": lambda: ("mcp__a__run", {f"f{at}": "rm -rf /" for at in range(MB // 2)}),
+    "a command that is a list": lambda: ("mcp__a__run", {"command": ["rm"] * MB}),
+    "a list of a tool": lambda: ("mcp__a__run", {"args": ["rm"] * MB}),
+    "an address": lambda: ("WebFetch", {"url": "https://x.example/" + "a/" * (TEN // 2), "prompt": "a"}),
+    "a search": lambda: ("Grep", {"pattern": "(" * TEN, "path": "../" * (TEN // 3)}),
+    "nothing but zeros": lambda: ("Bash", {"command": "\0" * TEN + "rm -rf /"}),
+    "marks that turn the text": lambda: ("Bash", {"command": "\u202e" * TEN}),
+    "a package": lambda: (
         "Write",
         {"file_path": "/w/package.json", "content": '{"scripts":{"a":"' + "rm x; " * (TEN // 6) + '"}}'},
     ),
-    "a name of a tool": ("mcp__" + "delete_" * (TEN // 7), {"a": 1}),
-    "a name of a tool in one word": ("mcp__" + "A" * TEN + "a", {"a": 1}),
-    "edits of long texts": ("Edit", {"file_path": "/w/a.sh", "old_string": "a" * TEN, "new_string": "b" * TEN}),
-    "a host": ("WebFetch", {"url": "https://" + "a." * (TEN // 2), "prompt": "a"}),
-    "a path": ("Read", {"file_path": "/w/" + "../a/" * (TEN // 5)}),
+    "a name of a tool": lambda: ("mcp__" + "delete_" * (TEN // 7), {"a": 1}),
+    "a name of a tool in one word": lambda: ("mcp__" + "A" * TEN + "a", {"a": 1}),
+    "edits of long texts": lambda: ("Edit", {"file_path": "/w/a.sh", "old_string": "a" * TEN, "new_string": "b" * TEN}),
+    "a host": lambda: ("WebFetch", {"url": "https://" + "a." * (TEN // 2), "prompt": "a"}),
+    "a path": lambda: ("Read", {"file_path": "/w/" + "../a/" * (TEN // 5)}),
 }
+"""Each made when its test runs: together they take 250 MB."""
 MOST_CALLS = 400_000
 """Calls of Python functions that a review of anything may take: a fifth of a second's work."""
 
 
 @pytest.mark.parametrize("name", HUGE)
 def test_ten_megabytes_of_anything_get_an_answer_in_bounded_work(name: str) -> None:
-    tool, given_input = HUGE[name]
+    tool, given_input = HUGE[name]()
     count, review = counted(Action(tool, given_input, "/w", "/w"))
     assert isinstance(review, Review)
     assert count < MOST_CALLS

@@ -8,6 +8,7 @@ from tests.stages.daemon import PATIENCE_SECONDS, Base, reached, served, until
 from tests.stages.panel import panel
 
 
+@pytest.mark.slow
 async def test_orders_to_all_reach_each_agent_and_stand_on_the_board(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:
@@ -26,6 +27,7 @@ async def test_orders_to_all_reach_each_agent_and_stand_on_the_board(base: Base)
         await reached(daemon, AgentState.STOPPED)
 
 
+@pytest.mark.slow
 async def test_a_board_of_one_label_shows_and_steers_the_agents_with_it_alone(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:

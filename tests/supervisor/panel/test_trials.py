@@ -26,6 +26,7 @@ async def through(person: httpx.AsyncClient, at: str) -> str:
                 return html
 
 
+@pytest.mark.slow
 async def test_a_change_of_the_policy_names_the_calls_that_it_would_decide_otherwise(base: Base) -> None:
     base.plan("ls", "touch one")
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:
@@ -41,6 +42,7 @@ async def test_a_change_of_the_policy_names_the_calls_that_it_would_decide_other
         assert "decided as it is by the policy that counts now" in await through(person, same["go"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
@@ -57,6 +59,7 @@ async def test_a_policy_that_cannot_be_tried_fails_with_the_reason(base: Base, p
         assert why in html
 
 
+@pytest.mark.slow
 async def test_nothing_is_begun_of_nothing_or_beside_another_trial(base: Base) -> None:
     async with served(base), panel(base) as shown, shown.person() as person:
         assert (await person.post("/trials/replay", json={"policy": " "})).status_code == 422
@@ -69,6 +72,7 @@ async def test_nothing_is_begun_of_nothing_or_beside_another_trial(base: Base) -
         assert second.status_code == 422 or "would be decided" in html, "only a trial that is over makes room"
 
 
+@pytest.mark.slow
 async def test_a_trial_that_is_ended_says_so(base: Base) -> None:
     async with served(base), panel(base) as shown, shown.person() as person:
         begun = (await person.post("/trials/rehearse", json={"scenario": "no-such-scenario"})).json()

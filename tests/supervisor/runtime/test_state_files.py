@@ -151,6 +151,7 @@ def test_a_start_from_a_journal_without_its_beginning_knows_what_the_whole_one_s
     assert removed == 0 or next(read_records(places.journal)).n > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("landed", [0.0, 0.5])
 def test_a_cut_that_ends_at_any_step_leaves_a_journal_that_says_the_same(tmp_path: Path, landed: float) -> None:
     world = World(3, dice=True)

@@ -146,6 +146,7 @@ def test_each_section_says_who_takes_its_keys_while_the_daemon_runs() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("configured", "own", "waits"),
     [

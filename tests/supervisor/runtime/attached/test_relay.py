@@ -305,6 +305,7 @@ def test_it_stays_for_a_cli_that_it_served_though_its_settings_are_gone(
             relay.service_actions()
 
 
+@pytest.mark.slow
 def test_it_becomes_the_newer_program_after_an_update_and_keeps_its_port(tmp_path: Path) -> None:
     root, source = tmp_path / "lib", Path(relay_settings.__file__).parents[3]
     for part in ("supervisor/runtime/attached", "supervisor/runtime/shim"):

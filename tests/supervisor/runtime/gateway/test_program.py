@@ -20,6 +20,7 @@ from tests.stages.gateway import gateway
 from tests.stages.token_server import NEW_REFRESH, login, token_server, write_login
 
 
+@pytest.mark.slow
 async def test_it_outlives_its_daemon_for_agents_that_live_and_serves_the_next(tmp_path: Path) -> None:
     async with gateway(tmp_path) as stage:
         first = stage.process()

@@ -41,6 +41,7 @@ def test_none_is_empty_and_complete_for_who_needs_nothing(tmp_path: Path) -> Non
     assert not archive(tmp_path).read(ArchiveMark(5, "hash")).complete
 
 
+@pytest.mark.slow
 def test_cut_at_any_byte_its_whole_lines_count_and_more_is_written_behind_them(tmp_path: Path) -> None:
     one = archive(tmp_path)
     marks = [one.append(n, [row]) for n, row in enumerate(ROWS, 1)]

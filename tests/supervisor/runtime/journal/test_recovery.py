@@ -60,6 +60,7 @@ def test_cut_at_any_byte_it_has_exactly_the_whole_records_and_the_rest_is_set_as
         assert recover(tmp_path, FaultyDisk()).torn is None
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_anywhere_before_the_last_line_stops_the_start_or_costs_the_agent_of_its_line(
     tmp_path: Path,
 ) -> None:

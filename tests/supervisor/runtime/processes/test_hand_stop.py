@@ -98,6 +98,7 @@ async def test_all_agents_are_stopped_by_force_while_the_daemon_is_frozen_and_st
     assert (await chaperon(base, "stop", "--all", "--force")).stdout == "No process of an agent lives.\n"
 
 
+@pytest.mark.slow
 async def test_agents_of_a_daemon_that_is_gone_are_stopped_and_the_next_one_knows_who_did_it(base: Base) -> None:
     base.cli(WAITS)
     async with run_daemon(base.setup()) as daemon:

@@ -84,6 +84,7 @@ async def test_nobody_is_told_where_it_is_switched_off(tmp_path: Path, discoveri
     assert base.events(DiscoveryTold) == []
 
 
+@pytest.mark.slow
 async def test_what_a_daemon_noted_and_did_not_tell_any_more_the_next_one_tells_at_its_start_and_once(
     tmp_path: Path,
 ) -> None:
@@ -107,6 +108,7 @@ async def test_what_a_daemon_noted_and_did_not_tell_any_more_the_next_one_tells_
     assert (event.agent, event.by, event.text) == ("listener", "noter", FACT)
 
 
+@pytest.mark.slow
 async def test_how_many_facts_are_told_is_taken_while_the_daemon_runs_for_those_that_run_and_those_that_start(
     tmp_path: Path,
 ) -> None:
