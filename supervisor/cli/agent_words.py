@@ -22,6 +22,7 @@ COLUMNS = (
     Column("MEM", right=True, spare=3),
     Column("CPU", right=True, spare=2),
     Column("PROCS", right=True, spare=1),
+    Column("ORIGIN", spare=3),
     Column(SANDBOX, spare=4),
     Column("TASK", most=60),
 )
@@ -82,6 +83,7 @@ def row(agent: Agent, now: float) -> list[str]:
         "-" if over else f"{agent['memory_mb']:,.0f} MiB",
         "-" if not agent["cpu_seconds"] else duration(agent["cpu_seconds"]),
         "-" if over else f"{agent['processes']:,}",
+        _origin(agent) or "-",
         (agent.get("sandbox") or "-").replace(", ", "/"),
         agent["task"]["prompt"],
     ]
@@ -180,6 +182,7 @@ def portrait(agent: Agent, changes: Mapping[str, Any] | None, now: float) -> lis
         "agent": f"{agent['agent']}, {_state(agent, now)}",
         "task": agent["task"]["prompt"],
         "workspace": _workspace(agent),
+        "origin": _origin(agent),
         "watched": _watched(agent),
         "waiting": "; ".join(_waiting(agent, now)),
         "now": "; ".join(_running(each, now) for each in agent.get("calls") or ()),
@@ -222,6 +225,11 @@ def _workspace(agent: Agent) -> str:
     branch = f" on branch {agent['branch']}" if agent["branch"] else ""
     closed = f" ({agent['workspace_closed']})" if agent["workspace_closed"] else ""
     return f"{agent['workspace']}{branch}{closed}"
+
+
+def _origin(agent: Agent) -> str:
+    """Return what started the CLI of an attached agent, and its terminal; empty for one that we launched."""
+    return " ".join(filter(None, (agent.get("origin"), agent.get("terminal")))) if agent.get("origin") else ""
 
 
 def _watched(agent: Agent) -> str:
@@ -323,7 +331,8 @@ def _processes(agent: Agent) -> str:
     used = f"{duration(agent['cpu_seconds'])} of CPU, {agent['peak_memory_mb']:,.0f} MiB at most"
     if agent["ended_at"] is not None:
         return used if agent["peak_memory_mb"] else ""
-    held = f"CLI {agent['cli_pid']}, shim {agent['shim_pid']}, held by {agent['containment'] or 'nothing yet'}"
+    shim = f", shim {agent['shim_pid']}" if agent["shim_pid"] else ""
+    held = f"CLI {agent['cli_pid']}{shim}, held by {agent['containment'] or 'nothing yet'}"
     held += f", sandbox {clean(agent['sandbox'])}" if agent["sandbox"] else ""
     disk = f", {agent['disk_mb']:,.0f} MiB in the workspace" if agent["disk_mb"] else ""
     now = f"{counted(agent['processes'], 'process', 'processes')}, {agent['memory_mb']:,.0f} MiB"

@@ -35,7 +35,11 @@ async def test_a_persons_claude_in_an_attached_repository_is_denied_what_the_pol
             said = await stage.run_claude()
             await live.state(AgentState.DONE)
             listed = await anyio.to_thread.run_sync(lambda: stage.chaperon("ps", "--json"))
+            shown = await anyio.to_thread.run_sync(lambda: stage.chaperon("show", "a1"))
+            made = await live.events(events.CheckpointMade)
     assert "done" in said
+    assert [one.reason for one in made] == ["start", "turn"]
+    assert "1 added: one.txt" in shown.stdout, "what its first call made is known as made by it"
     assert (stage.repo / "one.txt").exists()
     assert outside.exists()
     [agent] = json.loads(listed.stdout)

@@ -108,6 +108,18 @@ def test_a_row_names_the_sandbox_and_its_profile_and_a_hyphen_says_that_there_is
     assert row(agent(), NOW)[place] == "-"
 
 
+def test_of_an_attached_agent_it_is_told_what_started_it_its_terminal_and_its_process() -> None:
+    place = [column.title for column in COLUMNS].index("ORIGIN")
+    told = agent(origin="terminal", terminal="pts/3", cli_pid=7, containment="hooks")
+    assert row(told, NOW)[place] == "terminal pts/3"
+    facts = facts_of(portrait(told, None, NOW))
+    assert facts["origin"] == "terminal pts/3"
+    assert facts["processes"].endswith("CLI 7, held by hooks")
+    assert row(agent(origin="sdk"), NOW)[place] == "sdk"
+    assert row(agent(), NOW)[place] == "-"
+    assert "origin" not in facts_of(portrait(agent(), None, NOW))
+
+
 @pytest.mark.parametrize(("width", "in_the_table"), [(80, False), (200, True)])
 def test_a_list_says_at_any_width_which_agents_are_held_by_which_sandbox(width: int, in_the_table: bool) -> None:
     held = [agent(agent=f"a{number}", sandbox="bubblewrap, closed") for number in range(8)]

@@ -21,6 +21,7 @@ from supervisor.core.fold.conversation.history import subject_of
 from supervisor.core.observing.read_only import only_reads
 from supervisor.protocol.claude import messages
 from supervisor.protocol.events import (
+    AgentAttached,
     AgentLaunched,
     AnyEvent,
     CaptureFailed,
@@ -105,7 +106,7 @@ class Captures:
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Take in an event of the run; those that do not bear on checkpoints change nothing."""
         match event:
-            case AgentLaunched(number=1):
+            case AgentLaunched(number=1) | AgentAttached():
                 self._want("start", DueCapture(Reason.START))
             case ReviewMade():
                 self._reviewed(seq, event)
