@@ -37,6 +37,9 @@ DRAIN_SECONDS = 1.0
 REFUSED = 401
 """Status of an answer to a credential that is refused."""
 
+TURNED_DOWN = 300
+"""From this status on an answer that comes early ends the sending of the request's body."""
+
 MOST_KEPT = 4 * 2**20
 """Bytes of a call that is sent again with another credential; one that is longer fails once. The model takes 32 MB, and
 calls of agents have some hundred thousand."""
@@ -313,14 +316,7 @@ class Exchange:
             kept: The body as it was sent before, which is sent again, and what follows of it.
             refused: A status; 0 for none.
         """
-        for each in kept.pieces if kept else ():
-            await connection.write(h11.Data(each))
-        while self._http.their_state is h11.SEND_BODY and isinstance(piece := await self._next(), h11.Data):
-            await connection.write(h11.Data(bytes(piece.data)))
-            if kept is not None:
-                kept.add(bytes(piece.data))
-        await connection.write(h11.EndOfMessage())
-        answer = await connection.answer()
+        answer = await self._asked(connection, kept)
         if answer.status_code == refused:
             return refused
         if kept is not None:
@@ -336,6 +332,52 @@ class Exchange:
             raise
         await self._send(h11.EndOfMessage())
         return answer.status_code
+
+    async def _asked(self, connection: UpstreamConnection, kept: "_Kept | None") -> h11.Response:
+        """Send a request's body on; return the head of its answer.
+
+        A server may turn a request down before it has read all of it, and close: so it is heard meanwhile.
+
+        Raises:
+            OSError: There is no answer.
+        """
+        heard: list[h11.Response | OSError] = []
+        wrong: list[Exception] = []
+
+        async def hear(sending: anyio.CancelScope) -> None:
+            try:
+                heard.append(answer := await connection.answer())
+            except OSError as error:
+                heard.append(error)
+            else:
+                if answer.status_code < TURNED_DOWN:
+                    return
+            sending.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            with anyio.CancelScope() as sending:
+                tasks.start_soon(hear, sending)
+                try:
+                    await self._send_body(connection, kept)
+                except ConnectionResetError:  # what it said before is heard
+                    pass
+                except Exception as error:  # noqa: BLE001 - raised below: a task group would make a group of it
+                    wrong.append(error)
+                    tasks.cancel_scope.cancel()
+        (said,) = wrong or heard
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    async def _send_body(self, connection: UpstreamConnection, kept: "_Kept | None") -> None:
+        for each in tuple(kept.pieces) if kept else ():
+            await connection.write(h11.Data(each))
+        while self._http.their_state is h11.SEND_BODY and isinstance(piece := await self._next(), h11.Data):
+            data = bytes(piece.data)
+            if kept is not None:  # before it is sent: if that is given up, it is sent again with the others
+                kept.add(data)
+            await connection.write(h11.Data(data))
+        await connection.write(h11.EndOfMessage())
 
     async def _next(self) -> Any:
         while (event := self._http.next_event()) is h11.NEED_DATA:

@@ -1,9 +1,11 @@
 """Requests of agents, sent by hand."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
+import anyio.abc
 import pytest
 
 from supervisor.runtime.clock import Clock
@@ -338,6 +340,78 @@ async def test_calls_of_an_agent_share_a_connection_to_the_model(tmp_path: Path,
             async with stage.http() as http:
                 assert (await http.post("/v1/messages", content=b"{}", headers=MESSAGE)).status_code == 200
         assert (len(server.calls), server.connections) == (4, 1)
+
+
+LONG_BODY = b"x" * (8 * 2**20)
+"""Longer than what the buffers of the connections on its way hold."""
+
+
+class HastyModel:
+    """A model that answers before it has read a request's body: refuses keys but one, and what is left is too long."""
+
+    def __init__(self, taken: str) -> None:
+        self.taken = f"x-api-key: {taken}".encode()
+        self.asked = 0
+
+    async def serve(self, stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += await stream.receive()
+            self.asked += 1
+            status = b"413 Too long" if self.taken in head else b"401 No"
+            await stream.send(b"HTTP/1.1 %b\r\ncontent-length: 8\r\nconnection: close\r\n\r\ntoo long" % status)
+            await anyio.sleep_forever()  # reads no more, as a server that lingers until the other side has ended
+
+
+@asynccontextmanager
+async def hasty(taken: str) -> AsyncIterator[tuple[HastyModel, str]]:
+    model = HastyModel(taken)
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, model.serve)
+        yield model, f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        tasks.cancel_scope.cancel()
+    await listener.aclose()
+
+
+async def said_to_a_long_body(stage: GatewayStage) -> bytes:
+    """Send a long body by hand, as far as it is taken; return the answer."""
+    answer = bytearray()
+    async with await anyio.connect_unix(stage.client.socket_of("a1")) as stream:
+
+        async def hear() -> None:
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while True:
+                    answer.extend(await stream.receive())
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hear)
+            await stream.send(b"POST /v1/messages HTTP/1.1\r\nhost: m\r\ncontent-length: %d\r\n\r\n" % len(LONG_BODY))
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await stream.send(LONG_BODY)
+    return bytes(answer)
+
+
+async def test_a_model_that_turns_a_call_down_before_it_has_read_it_is_heard(tmp_path: Path) -> None:
+    async with hasty("sk-real") as (model, address), gateway(tmp_path, upstream=address) as stage:
+        answer = await said_to_a_long_body(stage)
+        assert (answer.partition(b"\r\n")[0], answer.endswith(b"too long")) == (b"HTTP/1.1 413 Too long", True)
+        assert model.asked == 1
+
+
+async def test_a_key_that_is_refused_before_the_call_was_read_is_replaced_by_another(tmp_path: Path) -> None:
+    async with hasty("sk-other") as (model, address), gateway(tmp_path, upstream=address, others=True) as stage:
+
+        async def choose() -> None:
+            await until(lambda: bool(stage.failed))
+            stage.settings["credential"] = CredentialSource("value", value="sk-other")
+            stage.client.renew(stage.client._settings)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(choose)
+            answer = await said_to_a_long_body(stage)
+        assert (answer.partition(b"\r\n")[0], model.asked) == (b"HTTP/1.1 413 Too long", 2)
 
 
 async def test_what_an_agent_sends_with_a_get_never_begins_the_next_call(tmp_path: Path, server: TokenServer) -> None:
