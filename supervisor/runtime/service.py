@@ -253,6 +253,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
                 telling.start_soon(daemon.hooks.run, name="hooks")
                 yield daemon
                 daemon.ending = True
+                gateway.ending()
                 if in_force.policy.config.agent.at_daemon_end == "pause" and not setup.last:
                     await hold_all(daemon, "the daemon ended, and agent.at_daemon_end is `pause`")
                 await capture_live(board, daemon.checkpointing.make, setup.clock)

@@ -42,6 +42,10 @@ POLL_SECONDS = 0.02
 ANSWER_SECONDS = 20.0
 """How long an answer may take."""
 
+ENDING_SECONDS = 2.0
+"""The same once the daemon ends: what a gateway that hangs has seen is taken in by the next daemon, and the service
+manager kills one that ends too slowly."""
+
 LOOK_SECONDS = 2.0
 """Between two looks at what agents used, and whether the process is there: so long an agent's call waits for a process
 that was killed."""
@@ -107,6 +111,11 @@ class GatewayClient:
         self._failed: Callable[[FailedLogin], object] = lambda _: None
         self._due = anyio.Event()
         self._takes: Collection[str] = ()
+        self._answer_seconds = ANSWER_SECONDS
+        self._waiting: anyio.CancelScope | None = None
+        """The wait for an answer, while there is one."""
+        self._is_silent = False
+        """Whether the last answer did not come in time."""
         self._renewed = True
         """Whether the settings are not those that the process has."""
         self.needed = anyio.Event()
@@ -148,6 +157,12 @@ class GatewayClient:
     def hurry(self) -> None:
         """Have the process told now what changed, and not within seconds."""
         self._due.set()
+
+    def ending(self) -> None:
+        """Wait for no answer for long from now on, since the daemon ends."""
+        self._answer_seconds = ENDING_SECONDS
+        if self._waiting is not None:
+            self._waiting.deadline = min(self._waiting.deadline, anyio.current_time() + ENDING_SECONDS)
 
     async def run(
         self,
@@ -219,8 +234,9 @@ class GatewayClient:
     async def _leave(self) -> None:
         """Look a last time, close the sockets of ended agents, and the connection; those that live are served on."""
         async with self._asking:
-            with suppress(GatewayError), anyio.move_on_after(ANSWER_SECONDS):
-                token = await anyio.to_thread.run_sync(token_of, self._folder) if self._opened else ""
+            with suppress(GatewayError), anyio.move_on_after(self._answer_seconds):
+                has_more = self._opened and not self._is_silent
+                token = await anyio.to_thread.run_sync(token_of, self._folder) if has_more else ""
                 if self._stream is not None or (token and await self._connected(token)):
                     await self._take_in_and_close()
             await self._drop()
@@ -319,9 +335,10 @@ class GatewayClient:
         assert self._stream is not None
         assert self._lines is not None
         try:
-            with anyio.fail_after(ANSWER_SECONDS, shield=True):
+            with anyio.fail_after(self._answer_seconds, shield=True) as self._waiting:
                 await self._stream.send(words)
                 answer: dict[str, Any] = json.loads(await self._lines.receive_until(b"\n", LONGEST_LINE))
+            self._is_silent = False
         except (
             OSError,
             ValueError,
@@ -330,8 +347,11 @@ class GatewayClient:
             anyio.BrokenResourceError,
             anyio.ClosedResourceError,
         ) as error:
+            self._is_silent = isinstance(error, TimeoutError)
             await self._drop()
             raise GatewayError(f"The gateway does not answer: {error!r}.", way_out="It is started again.") from error
+        finally:
+            self._waiting = None
         return answer
 
     async def _drop(self) -> None:

@@ -1,5 +1,6 @@
 """The daemon's side of the gateway."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -147,3 +148,22 @@ async def test_a_gateway_of_an_earlier_version_ends_with_its_agents(tmp_path: Pa
         stage.client.renew(stage.client._settings)
         stage.live.clear()
         await until(lambda: stage.process() is None)
+
+
+async def test_a_gateway_that_hangs_holds_the_end_of_the_daemon_up_for_seconds_alone(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as stage:
+        daemon = client.GatewayClient(stage.client._settings, stage.folder, os.environ, lambda: ["b1"])
+        await daemon.open("b1")
+        process = stage.process()
+        assert process is not None
+        process.suspend()
+        try:
+            with anyio.fail_after(client.ANSWER_SECONDS / 2):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(daemon.run, lambda _: None)
+                    daemon.hurry()
+                    await until(lambda: daemon._waiting is not None)
+                    daemon.ending()
+                    tasks.cancel_scope.cancel()
+        finally:
+            process.kill()
