@@ -5,14 +5,18 @@ Each chart has its figures in words for those who do not see it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import htpy as h
 
 from monitors.contract.wording import duration
 from supervisor.cli.words import clean
 
-WIDTH, HEIGHT = 800, 140
+WIDTH, HEIGHT = 800, 150
 """Of a chart of bars, in its own units."""
+
+LABEL, PHONE_LABEL = 40, 80
+"""Width of a label, and of one on a phone, in units of a chart of bars: five letters of 11 or 25 units."""
 
 LINE_WIDTH, LINE_HEIGHT = 300, 100
 """Of a chart of a line, in its own units: two stand beside one another."""
@@ -38,11 +42,12 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float, str]]) -> h.Node:
     if top <= 0:
         return None
     step = WIDTH / len(bars)
-    tall = HEIGHT - 40
-    every = max(1, len(bars) // 16)
+    tall = HEIGHT - 56
+    every = ceil(LABEL / step)
+    on_phones = every * ceil(PHONE_LABEL / step / every)
     spelled = "; ".join(f"{name}: {words}" for name, value, words in bars if value)
-    return h.svg(
-        class_="chart",
+    drawn = h.svg(
+        class_="chart bars",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         width="100%",
         role="img",
@@ -53,15 +58,23 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float, str]]) -> h.Node:
                 h.rect(
                     class_="bar",
                     x=f"{at * step + step * 0.1:.1f}",
-                    y=f"{HEIGHT - 20 - value / top * tall:.1f}",
+                    y=f"{HEIGHT - 26 - value / top * tall:.1f}",
                     width=f"{step * 0.8:.1f}",
                     height=f"{value / top * tall:.1f}",
                 )[h.title[f"{name}: {words}"]],
-                h.text(x=f"{at * step + step / 2:.1f}", y=str(HEIGHT - 4), text_anchor="middle")[name]
+                h.text(
+                    x=f"{at * step + step / 2:.1f}",
+                    y=str(HEIGHT - 4),
+                    text_anchor="middle",
+                    class_="wide" if at % on_phones else None,
+                )[name]
                 if at % every == 0
                 else None,
                 h.text(
-                    x=f"{at * step + step / 2:.1f}", y=f"{HEIGHT - 24 - value / top * tall:.1f}", text_anchor="middle"
+                    x=f"{at * step + step / 2:.1f}",
+                    y=f"{HEIGHT - 30 - value / top * tall:.1f}",
+                    text_anchor="middle",
+                    class_="wide" if step < PHONE_LABEL else None,
                 )[words]
                 if value and step > 40
                 else None,
@@ -69,6 +82,7 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float, str]]) -> h.Node:
             for at, (name, value, words) in enumerate(bars)
         )
     ]
+    return h.figure(class_="figure")[h.figcaption[title], drawn]
 
 
 def line_chart(

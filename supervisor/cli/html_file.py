@@ -17,8 +17,9 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; pad
 table { overflow-wrap: break-word; } td:first-child { overflow-wrap: anywhere; min-width: 9em; } td:last-child:not(.number) { min-width: 12em; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } code { font-size: 13px; }
 .chart { max-width: 100%; } .chart .bar { fill: #2f8f75; } .chart text { font-size: 11px; fill: currentColor; } .scroll { overflow-x: auto; }
+.chart.bars { overflow: visible; } @media (max-width: 640px) { .chart.bars text { font-size: 25px; } .chart.bars text.wide { display: none; } }
 .chart .line { fill: none; stroke: #2f8f75; stroke-width: 2; } .chart .area { fill: #2f8f75; opacity: .15; } .chart .grid { stroke: #8885; }
-.chart .mark { stroke: #c9791f; stroke-dasharray: 3 3; } .muted { opacity: .75; } summary { cursor: pointer; }
+.chart .mark { stroke: #c9791f; stroke-dasharray: 3 3; } .muted { opacity: .75; } summary { cursor: pointer; } figure { margin: 16px 0; }
 """
 """The style of a file; it holds no text of others."""
 

@@ -95,8 +95,18 @@ def _write(path: Path, data: ReportData) -> None:
             "A report as HTML needs a package that is not installed; nothing was written.",
             way_out="Install chaperon with its extra [panel], or print Markdown: chaperon report",
         ) from error
-    write_html(path, as_html(data))
+    write_html(path, as_html(data, _panel()))
     terminal.echo(f"The report is in {path}.")
+
+
+def _panel() -> str:
+    """Return the address of the panel, for links; empty if none is configured, or if that cannot be read."""
+    if common.is_unconfigured():
+        return ""
+    try:
+        return common.configuration().config.notify.panel
+    except ChaperonError:  # the report needs nothing of it
+        return ""
 
 
 def _json(data: ReportData) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A report as HTML, with charts: a file of its own that needs nothing else, or a page of the panel."""
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 import htpy as h
 
@@ -11,14 +12,64 @@ from supervisor.cli.words import clean, local
 from supervisor.report.markdown import FORM, headline
 from supervisor.report.tally import ReportData
 
+MOST_NAMES = 12
+"""Agents that a rule's row names."""
 
-def as_html(data: ReportData) -> str:
-    """Return a whole file."""
+
+class ReportLinks:
+    """Targets of the links of a report.
+
+    Args:
+        data: The report.
+        panel: The address of the panel, empty for that of the page itself; None if there is no panel to lead to.
+    """
+
+    def __init__(self, data: ReportData, panel: str | None) -> None:
+        self.panel = panel
+        self._known = {name for name, _, known in data.rows() if known or panel is None}
+
+    def agent(self, name: str) -> h.Node:
+        """An agent's name, as a link to its page, or to its row in this report."""
+        if name not in self._known:
+            return clean(name, 60)
+        target = f"#{anchor(name)}" if self.panel is None else f"{self.panel}/agents/{_quoted(name)}"
+        return h.a(href=target)[clean(name, 60)]
+
+    def agents(self, names: Iterable[str]) -> h.Node:
+        """Several agents' names."""
+        several = sorted(names)
+        shown = several[:MOST_NAMES]
+        more = f" and {len(several) - len(shown):,} more" if len(several) > len(shown) else ""
+        return h.fragment[((", " if at else "", self.agent(name)) for at, name in enumerate(shown)), more]
+
+    def incident(self, id_: str) -> h.Node:
+        """An incident's id, as a link to its page."""
+        if self.panel is None or not id_:
+            return clean(id_)
+        return h.a(href=f"{self.panel}/incidents/{_quoted(id_)}")[clean(id_)]
+
+
+def anchor(name: str) -> str:
+    """Return the id of an agent's row; quoted, it holds no blank and no markup."""
+    return f"agent-{_quoted(name)}"
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="", errors="replace")
+
+
+def as_html(data: ReportData, panel: str = "") -> str:
+    """Return a whole file.
+
+    Args:
+        data: The report.
+        panel: The address of the panel, to which agents and incidents then are links; empty for none.
+    """
     title = f"Report from {local(data.tally.since, FORM)} to {local(data.tally.until, FORM)}"
-    return html_file(title, report_body(data))
+    return html_file(title, report_body(data, ReportLinks(data, panel.rstrip("/") or None)))
 
 
-def report_body(data: ReportData) -> h.Fragment:
+def report_body(data: ReportData, links: ReportLinks) -> h.Fragment:
     """The content of a report."""
     return h.fragment[
         h.p[headline(data)],
@@ -30,7 +81,7 @@ def report_body(data: ReportData) -> h.Fragment:
             ("Agent", "State", "#Calls", "#Blocked", "#Interventions", "#Incidents", "#Cost in all", "Task"),
             (
                 (
-                    clean(name, 60),
+                    h.span(id=anchor(name))[links.agent(name) if links.panel is not None else clean(name, 60)],
                     str(known.get("state", "")),
                     f"{one.calls.total():,}",
                     f"{one.calls['block']:,}",
@@ -46,12 +97,12 @@ def report_body(data: ReportData) -> h.Fragment:
         _table(
             ("When", "Agent", "Why", "Incident"),
             (
-                (local(at, FORM), clean(agent, 60), clean(why, 300), clean(id_))
+                (local(at, FORM), links.agent(agent), clean(why, 300), links.incident(id_))
                 for at, agent, why, id_ in data.tally.stops
             ),
         ),
         h.h2["Rules that fired"],
-        rules_table(data),
+        rules_table(data, links),
         h.h2["Issues"],
         _table(
             ("Pattern", "#Raised", "#Confirmed", "#False alarms"),
@@ -63,7 +114,7 @@ def report_body(data: ReportData) -> h.Fragment:
     ]
 
 
-def rules_table(data: ReportData) -> h.Node:
+def rules_table(data: ReportData, links: ReportLinks) -> h.Node:
     """The rules that fired, with what people said to them."""
     return _table(
         ("Rule", "#Blocked", "#Changed", "#Warned", "#Asked", "#Overruled", "Agents", "Example"),
@@ -73,7 +124,7 @@ def rules_table(data: ReportData) -> h.Node:
                 *(f"{rule.decisions[decision]:,}" for decision in ("block", "modify", "warn")),
                 f"{rule.asked:,}",
                 f"{rule.overruled:,}",
-                clean(", ".join(sorted(rule.agents)), 200),
+                links.agents(rule.agents),
                 h.code[rule.examples[0]] if rule.examples else "",
             )
             for name, rule in data.rules()

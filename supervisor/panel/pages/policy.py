@@ -8,7 +8,7 @@ from monitors.contract.wording import duration
 from supervisor.cli.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, badge, bounded, empty, facts, moment, path
-from supervisor.report.page import rules_table
+from supervisor.report.page import ReportLinks, rules_table
 from supervisor.report.tally import FiredAt, ReportData
 
 SENTENCE = 2_000
@@ -47,7 +47,7 @@ def policy_page(
         ],
         _review(review) if review is not None else None,
         h.h2["Rules that fired in the last seven days"],
-        rules_table(data),
+        rules_table(data, ReportLinks(data, "")),
         [h.p(class_="error")[clean(sentence, 300)] for sentence in data.never_right()],
         [_fired(name, rule.places) for name, rule in data.rules() if rule.places],
         h.h2["Allowed beyond the rules"],

@@ -3,7 +3,7 @@
 import htpy as h
 
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.report.page import report_body
+from supervisor.report.page import ReportLinks, report_body
 from supervisor.report.tally import ReportData
 
 SPANS = {1: "a day", 7: "a week", 30: "a month"}
@@ -21,6 +21,6 @@ def report_page(frame: PageFrame, data: ReportData, days: int) -> h.Element:
         "Report",
         h.h1["Report"],
         h.nav(aria_label="Time")[spans],
-        report_body(data),
+        report_body(data, ReportLinks(data, "")),
         here="Report",
     )

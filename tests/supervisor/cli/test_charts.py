@@ -9,6 +9,8 @@ def test_bars_have_their_figures_in_words_and_none_is_drawn_of_nothing() -> None
     drawn = str(bar_chart("Cost", [("mon", 1.0, "$1.00"), ("tue", 0.0, "$0.00")]))
     assert 'aria-label="Cost: mon: $1.00"' in drawn
     assert drawn.count("<rect") == 2
+    month = str(bar_chart("Cost", [(f"11-{day:02}", 1.0, "$1.00") for day in range(1, 31)]))
+    assert month.count("<text") - month.count('class="wide"') == 8, "few enough for a phone"
     assert bar_chart("Cost", [("mon", 0.0, "$0.00")]) is None
     assert bar_chart("Cost", []) is None
 

@@ -81,6 +81,32 @@ def test_nothing_that_an_agent_wrote_is_markup_in_a_report() -> None:
     assert all(line.count("|") - line.count(r"\|") in (0, 9, 8, 6, 5, 3) for line in markdown.splitlines())
 
 
+STOP = {
+    "kind": "incident_opened", "agent": "a b",
+    "incident": {"id": "i-1", "type": "emergency_stop", "severity": "high", "summary": "It went wrong."},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("panel", "targets"),
+    [
+        ("", {"#agent-a%20b"}),
+        ("https://ann.example/x/", {"https://ann.example/x/agents/a%20b", "https://ann.example/x/incidents/i-1"}),
+    ],
+)
+def test_agents_are_links_to_the_panel_if_one_is_known_and_into_the_report_otherwise(
+    panel: str, targets: set[str]
+) -> None:
+    made = tallied({**review("x"), "agent": "a b"}, {**review("x"), "agent": "gone"}, STOP)
+    html = as_html(ReportData(made, {"a b": {"state": "done"}}, {}), panel)
+    links = set(re.findall(r'href="([^"]*)"', html)) - {"#agent-gone"}
+    assert links == targets
+    dead = {f'id="{link[1:]}"' for link in re.findall(r'href="(#[^"]*)"', html)}
+    assert all(anchor in html for anchor in dead)
+    if panel:
+        assert "agents/gone" not in html, "whom the daemon knows no more has no page"
+
+
 @pytest.mark.parametrize(
     "text",
     [
