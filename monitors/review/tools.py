@@ -378,6 +378,10 @@ _MCP_DESTROYS = re.compile(
 )
 
 
+_MANY = re.compile(r"(?:^|_)(?:batch|bulk|all|everything|many|mass)(?:_|$)")
+"""Parts of names of tools that do a thing to many at once."""
+
+
 def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     """Yield findings by annotations if they are known, else by the tool's name: servers name what they do."""
     name = tool.rsplit("__", 1)[-1]
@@ -392,7 +396,9 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             if hints.get("openWorldHint", True)
             else None,
         )
-    elif destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints:
+    elif (destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints) or (
+        destroys and _MANY.search(name)
+    ):
         yield mcp.destroying(tool)
     elif destroys:
         yield Finding(

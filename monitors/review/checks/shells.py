@@ -322,7 +322,12 @@ def _launched_alone(scene: Scene, invocation: Invocation, word: str) -> bool:
 
     Such a shell is reviewed by itself, with arguments that make it harmless.
     """
+    if _SHELL_OF_MAKE.match(word) and invocation.name in ("make", "gmake", "bmake"):
+        return True  # its recipes are reviewed as scripts
     return invocation.name in scene.launchers and word != invocation.args[-1]
+
+
+_SHELL_OF_MAKE = re.compile(r"SHELL=(?:/usr)?/bin/(?:ba|da|z|k)?sh\Z")
 
 
 def _found(invocation: Invocation, where: str) -> Finding:

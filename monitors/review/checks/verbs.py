@@ -100,19 +100,24 @@ _OUTSIDE = re.compile(
     r"(?:~|/(?!dev/|tmp/))[^\s]*\Z|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
 )
 """A path outside of the workspace, or the name of a host; a name with one dot is mostly a file's."""
-_SPLIT = re.compile(r"[:_.-]")
+_SPLIT = re.compile(r"[:_.-]|(?<=[a-z0-9])(?=[A-Z])")
+"""Between the parts of a name: `delete-table`, `DeleteTable`."""
+_SURE = frozenset({"--force", "--yes", "-y", "--all", "--purge", "--prod", "--production", "--no-confirm", "--no-prompt", "--no-prompts", "--auto-approve", "--non-interactive", "--confirm", "--skip-confirmation", "--now"})  # fmt: skip
+"""Options by which something goes without a question, or all of it."""
+_FOR_REAL = re.compile(r"(?:\A|[-_./:=@])(?:prod|production)(?:\Z|[-_./:@])", re.IGNORECASE)
+_OWN = frozenset({"cache", "caches", "local", "tmp", "temp", "test", "tests", "dev", "build", "log", "logs"})
+"""Parts of names of what a tool makes again by itself, or of what is for tests."""
 _HARMLESS_OPTIONS = frozenset({"--delete-on-exit", "--delete-after-use"})
 
 
 def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | None]:
     """Judge a program by the names of its subcommands and options."""
     name = invocation.program
-    if _DRY.intersection(invocation.args):
+    if is_dry(invocation):
         yield _runs(invocation, reads=True)
         return
-    verbs = [word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)]
-    pieces = dict.fromkeys(piece.lower() for word in verbs for piece in (word, *_SPLIT.split(word)))
-    destroys = next((piece for piece in pieces if piece in _DESTROYS), "")
+    verbs = _verbs(operands)
+    destroys = destroying(invocation, operands)
     named = _NAMED.search(invocation.name) is not None and bool(invocation.args)
     out = any(_LOSING.match(word) for word in invocation.args) and any(_OUTSIDE.match(word) for word in operands)
     if (
@@ -140,6 +145,32 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
         )
     else:
         yield _runs(invocation, reads=bool(verbs[:2] and {word.lower() for word in verbs[:2]} & _READS))
+
+
+def is_dry(invocation: Invocation) -> bool:
+    """Whether a program is told to say what it would do, or how it is used."""
+    said = _DRY.intersection(invocation.args)
+    if said == {"-h"} and invocation.args[-1] != "-h":
+        return False  # before a word it names a host
+    return bool(said) and (said != {"-n"} or _SURE.isdisjoint(invocation.args))
+
+
+def _verbs(operands: list[Arg]) -> list[Arg]:
+    return [word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)]
+
+
+def destroying(invocation: Invocation, operands: list[Arg]) -> str:
+    """Return the verb by which a program is told to destroy something; empty if there is none.
+
+    To take something away destroys if it is told to go without a question, or if it says that it is in production.
+    """
+    pieces = dict.fromkeys(piece.lower() for word in _verbs(operands) for piece in (word, *_SPLIT.split(word)))
+    verb = next((piece for piece in pieces if piece in _DESTROYS), "")
+    if verb or not _OWN.isdisjoint(pieces):
+        return verb
+    removes = next((piece for piece in pieces if piece in _REMOVES), "")
+    sure = not _SURE.isdisjoint(invocation.args) or any(map(_FOR_REAL.search, invocation.args))
+    return removes if sure else ""
 
 
 def _runs(invocation: Invocation, *, reads: bool) -> Finding | None:

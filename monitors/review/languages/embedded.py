@@ -141,6 +141,26 @@ def _of_git(invocation: Invocation) -> list[str]:
     return [one.lstrip("!") for one in found if " " in one or "/" in one or "$" in one]
 
 
+_STARTS = frozenset({"-toolexec", "-exec", "-wrapper", "--wrapper", "--run_under", "--test_wrapper", "--script-shell", "--shell", "-Dexec.executable", "-Dexec.args", "-vettool"})  # fmt: skip
+_RUN_SETTING = later(
+    r"(?:\A|[.\w-])(?:runner|linker|rustc-wrapper|rustc-workspace-wrapper|rustc|wrapper|exec)\s{0,9}=\s{0,9}\[?\s{0,9}[\"']?([^\"'\]]{1,1000})"
+)
+
+
+def _of_builders(invocation: Invocation) -> list[str]:
+    """Return the programs that options of a build tool have it start, with their words."""
+    found: list[str] = []
+    for at, word in enumerate(invocation.args[:60]):
+        option, equals, value = word.partition("=")
+        if option in _STARTS:
+            found.append(value if equals else "".join(invocation.args[at + 1 : at + 2]))
+        elif option == "--config":
+            given = value if equals else "".join(invocation.args[at + 1 : at + 2])
+            match = _RUN_SETTING.search(given)
+            found += [match[1]] if match else []
+    return [one for one in found if " " in one or "/" in one]
+
+
 _SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
     "git": _of_git,
     "gh": _of_gh,
@@ -148,5 +168,6 @@ _SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
     **dict.fromkeys(("mysql", "mariadb", "sqlite3", "psql"), _of_clients),
     **dict.fromkeys(("npm", "pnpm", "yarn"), _of_npm),
     **dict.fromkeys(("make", "gmake", "bmake"), _of_make),
+    **dict.fromkeys(("go", "cargo", "bazel", "bazelisk", "gcc", "g++", "cc", "mvn", "mvnw", "gradle"), _of_builders),
 }
 """Programs whose words set what they run, now or later."""

@@ -157,12 +157,29 @@ _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sf
 
 
 def _escapes(invocation: Invocation) -> Uses | None:
-    text = invocation.input.text or ""
+    said = list(_typed(invocation.args)) if invocation.name in _EDITORS else []
+    text = "\n".join([*said, invocation.input.text or ""])
     lines = text[:MAX_CODE].splitlines()
     scripts = [line.lstrip(": ")[1:] for line in lines if line.lstrip(": ")[:1] == "!"]
-    found = Uses(scripts=scripts, runs=bool(scripts))
+    # Without the texts that are commands: those of a search and of a replacement are none.
+    code = others.uses_of("\n".join(said)[:MAX_CODE], texts=False) if any("(" in one for one in said) else Uses()
+    scripts += code.scripts
+    found = Uses(scripts=scripts, deletes=code.deletes, runs=bool(scripts))
     bounded(found, text)
-    return found if scripts or found.cut else None
+    return found if scripts or found.deletes or found.cut else None
+
+
+_EDITORS = frozenset({"ex", "vi", "vim", "nvim", "view", "gvim", "vimdiff", "kak"})
+_COMMANDS = frozenset({"-c", "--cmd", "-e", "-es", "-S"})
+
+
+def _typed(args: list[Arg]) -> Iterator[str]:
+    """Yield the commands that an editor of the family of vi is given."""
+    for at, word in enumerate(args[:40]):
+        if word in ("-c", "--cmd") and at + 1 < len(args):
+            yield str(args[at + 1])
+        elif word[:1] == "+" and len(word) > 1:
+            yield word[1:]
 
 
 def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:

@@ -42,11 +42,10 @@ _PROGRAM_AND_LINE = sought(
 """A program with its arguments in one text."""
 _BACKTICK = sought(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})", "` %x qx")
 _DELETE = sought(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory|delete-file|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
-    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*" + _QUOTED, "rm remove delete unlink deltree rimraf empty", re.IGNORECASE)  # fmt: skip
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
+    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty", re.IGNORECASE)  # fmt: skip
 _DELETED_AFTER = sought(
-    _QUOTED
-    + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:deleteRecursively|delete|deleteSync|delete_tree|removeRecursively|rmtree|unlink|unlinkSync)\s?\(",
+    _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
     "delete remove rm unlink",
 )
 """A path that is deleted by what is called on it."""
@@ -60,7 +59,7 @@ _HOME_WITHIN = sought(
 )
 """The home directory within a text."""
 _HOME = sought(
-    r"(?:NSHomeDirectory\(\)|getHomeDir\(\)|\(System/getProperty\s[\"']user\.home[\"']\)|\(home-dir(?:ectory)?\)|Path\.home\(\)|Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?",
+    r"(?:NSHomeDirectory\(\)|getHomeDir\(\)|\(System/getProperty\s[\"']user\.home[\"']\)|\(home-dir(?:ectory)?\)|Path\.home\(\)|Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|(?:\bos\.)?\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?",
     "HOME home Home",
 )
 """The home directory, with the quote of a text that is joined to it."""
@@ -75,7 +74,7 @@ _TMP = "/tmp"  # noqa: S108 — a name in other people's code
 _SPAWNS = sought(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})", "spawn")
 """Commands that expect starts."""
 _RECURSIVE = sought(
-    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|-force|emptyDir|deleteRecursively",
+    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively",
     "all remove delete rm recurs rimraf force empty deltree",
     re.IGNORECASE,
 )

@@ -214,11 +214,25 @@ def _ssh(invocation: Invocation, files: Files) -> Iterator[Recipe]:
 
 
 _CMAKE = re.compile(r"\bCOMMAND\s{1,20}([^()\n]++)")
+_CMAKE_REMOVES = re.compile(r"\bfile\s{0,9}\(\s{0,20}REMOVE(?:_RECURSE)?\s{1,20}([^()\n]++)", re.IGNORECASE)
 _CMAKE_VARIABLE = re.compile(r"\$\{[\w.]{1,80}\}")
 
 
+def _cmake_text(text: str) -> str:
+    """Return words of cmake as a shell's."""
+    return _CMAKE_VARIABLE.sub("made", text).replace("$ENV{", "${")
+
+
 def _cmake(invocation: Invocation, files: Files) -> Iterator[Recipe]:
-    if {"--build", "-E", "--install", "--version", "-P"}.intersection(invocation.args[:1]):
+    if {"--build", "-E", "--install", "--version"}.intersection(invocation.args[:1]):
+        return
+    named = _option(invocation, "-P")
+    if named:
+        text = files(invocation, named)
+        for match in islice(_CMAKE.finditer(text or ""), MAX_SCRIPTS):
+            yield Recipe("COMMAND", _cmake_text(match[1]))
+        for match in islice(_CMAKE_REMOVES.finditer(text or ""), MAX_SCRIPTS):
+            yield Recipe("file", f"rm -rf {_cmake_text(match[1])}")
         return
     source = _option(invocation, "-S") or next((word for word in invocation.args if word[:1] != "-"), None)
     text = files(invocation, _below(source, "CMakeLists.txt"))

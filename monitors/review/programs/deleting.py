@@ -28,6 +28,10 @@ def deletes(
 ) -> Finding | None:
     """Return the finding for deleting the paths that the word names."""
     path = scene.path(word, invocation)
+    if invocation.mounts and (shared := scene.mounted(word, invocation)):
+        return deletes_path(
+            scene, shared, invocation, recursive=recursive, forced=forced, glob=word.glob, through=word.endswith("/")
+        )
     if invocation.inside and scene.places.place(path) is Place.SCRATCH:
         return Finding(
             "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)

@@ -65,6 +65,10 @@ _LAST = frozenset(
 """Programs that write to their last operand."""
 _WRITERS = frozenset({*_SHORT, *_LAST, "docker", "podman", "uniq", "nmap", "socat", "sed", "gsed", "awk", "gawk", "mawk"})  # fmt: skip
 """Programs that write files by their words; of others long options alone are looked at."""
+_PACKS = frozenset({"gzip", "bzip2", "xz", "lzma", "compress", "pigz", "pbzip2", "lzop", "gunzip", "bunzip2", "unxz", "uncompress"})  # fmt: skip
+"""Programs that put another file in the place of each one that they are given."""
+_KEEPS_PLAIN = re.compile(r"-[a-zA-Z0-9]*[ckltVh]|--(?:stdout|to-stdout|keep|list|test|help|version)\Z")
+_PUNCHES = re.compile(r"-[pzci]|--(?:punch-hole|zero-range|collapse-range|insert-range|dig-holes)\Z")
 _IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
 _SED_WRITES = re.compile(r"(?:^|[;{}0-9$/]|[/|#][gpiIM0-9]*)\s*[wW]\s+([^\s;}'\"]+)")
 """`w FILE` in a script of sed."""
@@ -91,6 +95,12 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     ):
         for word in _files_in_place(invocation):
             yield writes(scene, invocation, word, how="edits")
+    if name in _PACKS and not any(_KEEPS_PLAIN.match(word) for word in invocation.args):
+        for word in operands(invocation, "-S --suffix -T --threads -b -p"):
+            yield writes(scene, invocation, word, how="replaces")
+    if name == "fallocate" and any(_PUNCHES.match(word) for word in invocation.args):
+        for word in operands(invocation, "-o --offset -l --length"):
+            yield writes(scene, invocation, word, how="takes parts out of")
     if name in ("chmod", "chown", "chgrp", "setfacl", "chattr"):
         minus = any(
             _MINUS.fullmatch(word) for word in invocation.args

@@ -15,13 +15,14 @@ def writes(
     scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False
 ) -> Finding | None:
     """Return the finding for writing to the path, or for replacing the file or link there."""
+    shared = scene.mounted(word, invocation) if invocation.mounts else ""
     return writes_path(
         scene,
-        scene.path(word, invocation),
+        shared or scene.path(word, invocation),
         known=word.known,
         how=how,
         elevated=invocation.elevated,
-        inside=invocation.inside,
+        inside="" if shared else invocation.inside,
         replaces=replaces,
     )
 

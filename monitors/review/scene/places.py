@@ -62,7 +62,7 @@ _HOOK_SETTINGS = later(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _CACHE = later(
-    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/Caches)/."
+    r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/(?:Caches|Developer/Xcode/DerivedData))/."
     # Of the CLI, which tells its model to write there: plans, and what it is to remember of a project.
     r"|/\.claude/(?:plans|projects/[^/]+/memory)/."
 )

@@ -77,6 +77,18 @@ class Scene:
         """The absolute path that a word of the invocation names."""
         return self.places.absolute(word, invocation.cwd)
 
+    def mounted(self, word: Arg, invocation: Invocation) -> str:
+        """The path of this machine that a word names in a container; empty if it names one of the container's own."""
+        if not invocation.mounts or not word.known:
+            return ""
+        path = self.places.absolute(word, "/") if word[:1] == "/" else ""
+        for inside, host in invocation.mounts:
+            if not path and not inside:
+                return self.places.absolute(word, host)
+            if path and inside and (path == inside or path.startswith(inside.rstrip("/") + "/")):
+                return self.places.absolute(f"{host}/{path[len(inside) :]}")
+        return ""
+
     def reads_only(self, invocation: Invocation) -> bool:
         """Whether this use of the program is known to change nothing."""
         return self.book.only_reads(invocation, self.book.operands(invocation))

@@ -43,6 +43,43 @@ def bound(invocation: Invocation) -> tuple[Arg, Arg] | None:
     return (named[0], named[1]) if binds and len(named) == 2 and named[0].known and named[1].known else None
 
 
+_MOUNTS = frozenset({"-v", "--volume", "--mount"})
+_NO_HOST = re.compile(r"[\w][\w.-]*\Z")
+"""The name of a volume; what names a directory has a slash, or is `.`."""
+
+
+def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg]]:
+    """Yield each directory of a container that `docker run` lets it write, with what it shows of this machine.
+
+    The container's working directory stands beside an empty name, if it is one of them.
+    """
+    pairs = [
+        (word.partition("=")[0], arg(word.partition("=")[2], known=word.known))
+        if "=" in word and word[:2] == "--"
+        else (word, after)
+        for word, after in pairwise((*invocation.args, arg("")))
+    ]
+    found: list[tuple[str, Arg]] = []
+    for option, value in pairs:
+        if option not in _MOUNTS or not value.known:
+            continue
+        if option == "--mount":
+            fields = dict(field.partition("=")[::2] for field in value.split(","))
+            host = fields.get("source") or fields.get("src") or ""
+            inside = fields.get("target") or fields.get("destination") or fields.get("dst") or ""
+            fixed = "readonly" in fields or "ro" in fields
+        else:
+            host, inside, flags, *_ = (*value.split(":"), "", "", "")
+            fixed = "ro" in flags.split(",")
+        if host and inside[:1] == "/" and not fixed and not _NO_HOST.match(host):
+            found.append((posixpath.normpath(inside), arg(host)))
+    yield from found
+    workdir = next((value for option, value in pairs if option in ("-w", "--workdir")), None)
+    for inside, host in found:
+        if workdir is not None and (workdir == inside or workdir.startswith(inside.rstrip("/") + "/")):
+            yield "", arg(posixpath.join(host, posixpath.relpath(workdir, inside)))
+
+
 def folder_of(invocation: Invocation) -> Arg:
     """Return the folder into which an archive is unpacked."""
     for word, after in pairwise(invocation.args):

@@ -88,6 +88,8 @@ class Setting(NamedTuple):
     """Its surroundings if not this machine: `container` or `host NAME`; empty for here."""
     depth: int = 0
     """How many scripts deep it stands: 0 for what was typed."""
+    mounts: tuple[tuple[str, str], ...] = ()
+    """Directories of a container with the directories of this machine that show there."""
 
 
 HERE = Setting()
@@ -106,6 +108,7 @@ class Invocation:
         "input",
         "inside",
         "made_by",
+        "mounts",
         "name",
         "program",
         "redirects",
@@ -127,7 +130,7 @@ class Invocation:
         self.name = program_name(program)
         """Its name in the knowledge: the last part of its path, in lower case, without `.exe`."""
         self.args = args
-        self.cwd, self.via, self.elevated, self.inside, self.depth = setting
+        self.cwd, self.via, self.elevated, self.inside, self.depth, self.mounts = setting
         self.assignments = assignments or {}
         """Variables set for this command alone, or exported before it in the same script."""
         self.redirects = redirects or []

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from monitors.review.shell.constant import MAX_PRINTED, printed
-from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
+from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, mounted, patches
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
 from monitors.review.shell.folders import REDIRECTED, FolderLookups, NoFolders, silent, where
 from monitors.review.shell.input_words import MAX_PIPED, option_values, read_options, read_values, with_piped
@@ -131,6 +131,7 @@ class Walk:
         self._locals: set[str] = set()
         self._elevated = False
         self._inside = ""
+        self._mounts: tuple[tuple[str, str], ...] = ()
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -412,7 +413,7 @@ class Walk:
                 self._variables[name] = value
 
     def _setting(self) -> Setting:
-        return Setting(self._cwd, (), self._elevated, self._inside, self._depth - 1)
+        return Setting(self._cwd, (), self._elevated, self._inside, self._depth - 1, self._mounts)
 
     def _assigned(self, made: Assignment) -> Value:
         if len(made.values) == 1 and not made.array:
@@ -749,10 +750,10 @@ class Walk:
 
     def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script inside the script, with the rights of its starter."""
-        before = (self._elevated, self._inside)
-        self._elevated, self._inside = where.elevated, where.inside
+        before = (self._elevated, self._inside, self._mounts)
+        self._elevated, self._inside, self._mounts = where.elevated, where.inside, where.mounts
         output = self.script(text, stdin)
-        self._elevated, self._inside = before
+        self._elevated, self._inside, self._mounts = before
         return output
 
     def _code_builtin(self, invocation: Invocation) -> Output | None:
@@ -789,6 +790,9 @@ class Walk:
             invocation.elevated or (launcher.elevates and not inner.inside),
             inner.inside or invocation.inside,
             invocation.depth,
+            tuple((inside, self._path(host)) for inside, host in mounted(invocation))
+            if inner.inside.startswith("container") and not invocation.inside
+            else invocation.mounts,
         )
         output = self._goes_on(invocation, inner, setting)
         if inner.directory is not None:

@@ -141,9 +141,32 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
-            yield _whole(program, invocation, operands)
+            yield _destroyed(program, invocation, operands) or _whole(program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         yield from verbs.check(invocation, operands)
+
+
+_SHARED = frozenset({"cloud", "cluster", "container", "infrastructure", "hosting", "database", "storage", "backup", "messaging", "forge"})  # fmt: skip
+"""Effects of programs that keep what others use, or what nothing brings back."""
+
+
+def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
+    """Return the finding for a program of others' machines or stores that is told to destroy by a verb no rule has."""
+    if not program.effect or program.effect not in _SHARED or verbs.is_dry(invocation):
+        return None
+    verb = verbs.destroying(invocation, operands)
+    if not verb:
+        return None
+    return Finding(
+        f"{program.effect}.verb",
+        levels.CARE if is_rehearsal(invocation) or _at_own_server(invocation) else levels.HARM,
+        f"tells {invocation.program} to {verb} something that others may use",
+        "Look first what would go, and let a person do it.",
+        effect=effect(
+            program.effect, f"{invocation.program} is told to {verb}", target=operands[0] if operands else ""
+        ),
+        elevated=invocation.elevated,
+    )
 
 
 def without_comments(scene: Scene, invocation: Invocation, operands: list[Arg]) -> tuple[Invocation, list[Arg]]:
@@ -255,6 +278,8 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return found
     if rule.name in SCOPED and found.risk < levels.DOOM and is_rehearsal(invocation):
         return replace(found, risk=min(found.risk, levels.CARE))
+    if rule.name.startswith("cloud.") and _at_own_server(invocation):
+        return replace(found, risk=min(found.risk, levels.CARE))
     if invocation.inside:
         return found
     if rule.name == "web.delete":
@@ -292,6 +317,20 @@ _MORE = frozenset({"-v", "--volumes", "-a", "--all", "-fv", "-vf", "-af", "-fa"}
 _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
 """How manuals name a disk that is to be put in; no kernel names one so."""
 _HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
+_ENDPOINTS = frozenset({"--endpoint-url", "--endpoint", "--api-endpoint"})
+
+
+def _at_own_server(invocation: Invocation) -> bool:
+    """Whether a cloud's program is told to ask a server of this machine, which stands in for the cloud in tests."""
+    words = [*invocation.args, arg("")]
+    said = [
+        word.partition("=")[2] or words[at + 1] for at, word in enumerate(words) if word.partition("=")[0] in _ENDPOINTS
+    ]
+    return bool(said) and all(
+        re.match(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/?\Z", one) for one in said
+    )
+
+
 _OWN_SERVER = re.compile(
     r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
 )
