@@ -68,8 +68,7 @@ def weight(agents: int) -> float:
         base = Path(place)
         repositories = prepare(base, agents, CALLS, PAUSE_SECONDS)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")) as (daemon, _):
-            _, most, _ = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
-    return most
+            return anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid).most_megabytes
 
 
 def main() -> list[Figure]:

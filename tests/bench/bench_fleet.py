@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -56,13 +57,27 @@ def prepare(base: Path, agents: int, calls: int, pause: float) -> list[Path]:
     return repositories
 
 
-def decisions(repositories: list[Path]) -> list[tuple[float, float]]:
-    """When each was asked for, on the clock that all processes share, and the seconds until it was there."""
+Decisions = list[tuple[float, float]]
+"""When each was asked for, on the clock that all processes share, and the seconds until it was there."""
+
+
+def decisions(repositories: list[Path]) -> list[Decisions]:
+    """The decisions of each agent, in the order in which they were asked for."""
     return [
-        (asked, seconds)
+        [(asked, seconds) for asked, seconds in json.loads((repository / "taken.json").read_text())]
         for repository in repositories
-        for asked, seconds in json.loads((repository / "taken.json").read_text())
     ]
+
+
+def before_the_first_end(taken: list[Decisions]) -> list[float]:
+    """The seconds of the decisions that were asked for while all agents were at work.
+
+    All begin at once here, and so they all end within seconds: the ends of a thousand, of which each costs as much
+    processor as two calls, are 60 a second and take both processors whole. A thousand real ones that work for an hour
+    end one each four seconds.
+    """
+    ended = min(each[-1][0] for each in taken)
+    return [seconds for each in taken for asked, seconds in each if asked < ended]
 
 
 async def start(daemon: Client, repositories: list[Path]) -> None:
@@ -85,8 +100,19 @@ async def over(daemon: Client) -> None:
         await anyio.sleep(0.5)
 
 
-async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> tuple[float, float, float]:
-    """Start all, let them go at once, wait for all: seconds to start, the most megabytes, seconds of processor a second."""
+class Played(NamedTuple):
+    """What a run of all agents took."""
+
+    start_seconds: float
+    most_megabytes: float
+    busy: float
+    """Processors that the daemon used, from the moment when all went on until the last one's last decision."""
+    idle: float
+    """Processors that nobody used meanwhile."""
+
+
+async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> Played:
+    """Start all, let them go at once, and wait for all."""
     most = 0.0
     with anyio.fail_after(LONGEST_SECONDS):
         daemon = connect(socket)
@@ -94,14 +120,16 @@ async def play(socket: Path, repositories: list[Path], base: Path, pid: int) -> 
         await start(daemon, repositories)
         started = perf_counter() - began
         process = psutil.Process(pid)
-        used, began = sum(process.cpu_times()[:2]), perf_counter()
+        used, unused, began = sum(process.cpu_times()[:2]), psutil.cpu_times().idle, perf_counter()
         os.close(os.open(base / "gate", os.O_WRONLY))
         while not all((repository / "taken.json").exists() for repository in repositories):
             most = max(most, resident_megabytes(pid))
             await anyio.sleep(1.0)
-        busy = (sum(process.cpu_times()[:2]) - used) / (perf_counter() - began)
+        seconds = perf_counter() - began
+        busy = (sum(process.cpu_times()[:2]) - used) / seconds
+        idle = (psutil.cpu_times().idle - unused) / seconds
         await over(daemon)
-    return started, most, busy
+    return Played(started, most, busy, idle)
 
 
 def main() -> list[Figure]:
@@ -120,15 +148,18 @@ def measured(agents: int, calls: int, pause: float, aim: float) -> list[Figure]:
         base = Path(place)
         repositories = prepare(base, agents, calls, pause)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")) as (daemon, _):
-            started, most, busy = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
-        taken = [seconds for _, seconds in decisions(repositories)]
+            played = anyio.run(play, base / "run" / "chaperon.sock", repositories, base, daemon.pid)
+        by_agent = decisions(repositories)
+    taken, at_work = [seconds for each in by_agent for _, seconds in each], before_the_first_end(by_agent)
     assert len(taken) == agents * calls
     return [
-        Figure(f"{agents:,} agents: all started after", started, "s"),
-        Figure(f"{agents:,} agents: resident memory of the daemon", most, "MB"),
-        Figure(f"{agents:,} agents: processors that the daemon uses", busy, "of 2"),
-        Figure(f"{agents:,} agents: a decision, median, seen by the CLI", middle(taken) * 1e3, "ms"),
-        Figure(f"{agents:,} agents: a decision, 99th percentile, seen by the CLI", percentile(taken, 0.99) * 1e3, "ms", aim),
+        Figure(f"{agents:,} agents: all started after", played.start_seconds, "s"),
+        Figure(f"{agents:,} agents: resident memory of the daemon", played.most_megabytes, "MB"),
+        Figure(f"{agents:,} agents: processors that the daemon uses", played.busy, "of 2"),
+        Figure(f"{agents:,} agents: processors that nobody uses", played.idle, "of 2"),
+        Figure(f"{agents:,} agents: a decision, median, seen by the CLI", middle(at_work) * 1e3, "ms"),
+        Figure(f"{agents:,} agents: a decision, 99th percentile, seen by the CLI", percentile(at_work, 0.99) * 1e3, "ms", aim),
+        Figure("… with those made while all of them end within seconds, 99th percentile", percentile(taken, 0.99) * 1e3, "ms"),
     ]  # fmt: skip
 
 

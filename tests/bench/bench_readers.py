@@ -137,7 +137,7 @@ def main() -> list[Figure]:
         repositories = prepare(base, AGENTS, round(lasts / PAUSE_SECONDS) + 5, PAUSE_SECONDS)
         with serving(base, CHAPERON_AGENT__COMMAND=str(base / "claude")):
             phases, answers = anyio.run(play, base / "run" / "chaperon.sock", repositories, base)
-        taken = decisions(repositories)
+        taken = [decision for each in decisions(repositories) for decision in each]
     tails: dict[str, list[float]] = {}
     for kind, began, ended in phases:
         times = [seconds for asked, seconds in taken if began <= asked < ended]

@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 FREEZE_SECONDS = 1.0
@@ -144,13 +144,18 @@ def all_children() -> dict[int, list[int]]:
     return table
 
 
-def descendants(root: int) -> set[int]:
+def descendants(root: int, table: Mapping[int, list[int]] | None = None) -> set[int]:
     """Every process below this one, itself not counted; zombies are.
 
     A process that forks meanwhile can be missed: callers look again until no new one is found.
+
+    Args:
+        root: The process.
+        table: Everybody's children, of whoever looks for many at once; None looks here.
     """
-    known = has_children_files()
-    table = {} if known else all_children()
+    known = table is None and has_children_files()
+    if table is None:
+        table = {} if known else all_children()
     found: set[int] = set()
     waiting = [root]
     while waiting:

@@ -1,17 +1,21 @@
-"""Usage of an agent's process tree: one sample, by psutil, or by the cgroup's own files if there are any.
+"""Usage of an agent's process tree: one sample, by what /proc says, or by the cgroup's own files if there are any.
 
 Processes come and go during a sample. One that ends meanwhile counts with the values read so far, and the usage of
 ended processes stays in the sum: used processor time and bytes never fall.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
+from supervisor.runtime.shim import process_tree
 
 MIB = 1024 * 1024
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+"""The units of /proc/PID/stat."""
 
 MAX_FILES = 200_000
 """Most files of a workspace that are measured. A larger workspace is reported with the size of that many, so that a
@@ -48,18 +52,24 @@ class _Look:
     memory: int = 0
     processes: int = 0
     open_files: int = 0
-    used: dict[tuple[int, float], _Used] = field(default_factory=dict)
+    used: dict[tuple[int, int], _Used] = field(default_factory=dict)
 
 
 class Sampler:
     """Looks at one agent's tree, again and again. Remembers what ended processes had used."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, float], _Used] = {}
+        self._known: dict[tuple[int, int], _Used] = {}
         self._ended = _Used()
 
     def sample(
-        self, root_pid: int, cgroup: Path | None = None, workspace: Path | None = None, *, spare_root: bool = False
+        self,
+        root_pid: int,
+        cgroup: Path | None = None,
+        workspace: Path | None = None,
+        *,
+        spare_root: bool = False,
+        table: Mapping[int, list[int]] | None = None,
     ) -> Figures:
         """Look once. A tree that is gone gives no memory and no processes, and what it had used.
 
@@ -70,11 +80,12 @@ class Sampler:
             workspace: The directory whose size is wanted; None gives 0. It takes about a second for 100,000 files, so
                 a caller asks for it seldom.
             spare_root: Whether the root is left out, as a shim is: it is none of the agent's.
+            table: Everybody's children, as looked up once for a whole pass; None looks here.
         """
         look = _Look()
-        for process in _processes(root_pid, cgroup):
-            if not (spare_root and process.pid == root_pid):
-                _add(look, process)
+        for pid in _processes(root_pid, cgroup, table):
+            if not (spare_root and pid == root_pid):
+                _add(look, pid)
         self._remember(look)
         memory = _number(cgroup, "memory.current")
         cpu = sum(used.cpu_seconds for used in look.used.values()) + self._ended.cpu_seconds
@@ -96,49 +107,31 @@ class Sampler:
         self._known = look.used
 
 
-def _processes(root_pid: int, cgroup: Path | None) -> Iterator[psutil.Process]:
+def _processes(root_pid: int, cgroup: Path | None, table: Mapping[int, list[int]] | None) -> list[int]:
     """The processes of the group, or else the root and its descendants."""
     listed = _text(cgroup, "cgroup.procs")
     pids = [int(word) for word in listed.split() if word.isdigit()] if listed is not None else []
-    if pids:
-        for pid in pids:
-            try:
-                yield psutil.Process(pid)
-            except psutil.NoSuchProcess:
-                continue
-        return
-    try:
-        root = psutil.Process(root_pid)
-        yield root
-        yield from root.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return
+    return pids or [root_pid, *process_tree.descendants(root_pid, table)]
 
 
-def _add(look: _Look, process: psutil.Process) -> None:
+def _add(look: _Look, pid: int) -> None:
     """Add one process; values that cannot be read, because it is gone or another user's, are left out."""
-    try:
-        with process.oneshot():
-            if process.status() == psutil.STATUS_ZOMBIE:
-                return
-            used = look.used.setdefault((process.pid, process.create_time()), _Used())
-            look.processes += 1
-            look.memory += process.memory_info().rss
-            times = process.cpu_times()
-            used.cpu_seconds = times.user + times.system
-        used.io_bytes = _io_bytes(process)
-        look.open_files += process.num_fds()
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
+    fields = process_tree.stat_fields(f"/proc/{pid}/stat")
+    if not fields or fields[0] in process_tree.GONE:
         return
+    used = look.used.setdefault((pid, int(fields[19])), _Used())
+    look.processes += 1
+    look.memory += int(fields[21]) * PAGE_BYTES
+    used.cpu_seconds = (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+    used.io_bytes = _io_bytes(pid)
+    look.open_files += len(process_tree.listing(f"/proc/{pid}/fd"))
 
 
-def _io_bytes(process: psutil.Process) -> int:
+def _io_bytes(pid: int) -> int:
     """Bytes read and written through system calls; the disk may have seen fewer."""
-    try:
-        counters = process.io_counters()
-    except (psutil.AccessDenied, NotImplementedError):
-        return 0
-    return int(counters.read_chars + counters.write_chars)
+    words = process_tree.read(f"/proc/{pid}/io").split()
+    counters = dict(zip(words[::2], words[1::2], strict=False))
+    return int(counters.get("rchar:", 0)) + int(counters.get("wchar:", 0))
 
 
 def _text(cgroup: Path | None, name: str) -> str | None:

@@ -1,12 +1,15 @@
 """Looking at the trees of live agents, and telling only what is new."""
 
+import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from supervisor.core.board import Board
@@ -15,6 +18,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes.bounds.resources import Figures
 from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
+from supervisor.runtime.shim import process_tree
 from tests.stages.house import bash, house, say
 from tests.stages.session import Play
 
@@ -117,6 +121,39 @@ async def test_others_get_their_turn_between_what_is_told_of_two_agents() -> Non
             tasks.cancel_scope.cancel()
         child.kill()
     assert len(set(told)) == 5
+
+
+async def test_who_is_whose_child_is_looked_up_once_for_all_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, looks, told = Board(lambda submitted: Play().make(submitted)), list[str](), list[events.AnyEvent]()
+    everybody = process_tree.all_children
+
+    def counted() -> dict[int, list[int]]:
+        looks.append("everybody")
+        return everybody()
+
+    def of_one(pid: int) -> list[int]:
+        looks.append(f"children of {pid}")
+        return []
+
+    def until_child(pid: int) -> None:
+        while pid not in everybody():
+            pass
+
+    monkeypatch.setattr(process_tree, "all_children", counted)
+    monkeypatch.setattr(process_tree, "children", of_one)
+    with contextlib.ExitStack() as ending:
+        for number in range(4):
+            shell = ending.enter_context(subprocess.Popen(["sh", "-c", "sleep 60; true"], start_new_session=True))
+            ending.callback(os.killpg, shell.pid, signal.SIGKILL)
+            play = Play()
+            stamp = {**play.stamp(), "agent": f"a{number}"}
+            board.see(2 * number + 1, events.TaskSubmitted(**stamp, task=play.task, workspace="/repo", session_id="s"))
+            launched = events.AgentLaunched(**stamp, shim_pid=shell.pid, cli_pid=shell.pid, containment="", number=1)
+            board.see(2 * number + 2, launched)
+            await anyio.to_thread.run_sync(until_child, shell.pid)
+        await Sampling(board, cast("Journal", Accepting()), lambda _: 0, told.append, Clock()).look()
+    assert looks == ["everybody"]
+    assert [event.processes for event in told if isinstance(event, events.ResourcesSeen)] == [1, 1, 1, 1]
 
 
 @pytest.mark.real_cli

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from supervisor.runtime.processes.bounds.resources import MIB, Sampler, size_of
+from supervisor.runtime.shim import process_tree
 
 CHILD_WITH_CHILD = """
 import subprocess, sys
@@ -44,6 +45,24 @@ def test_the_whole_tree_is_counted() -> None:
     assert figures.memory_mb > 45
     assert figures.open_files >= 6
     assert figures.disk_mb == 0
+
+
+def test_the_whole_tree_is_counted_by_a_look_at_everybody_that_was_made_before() -> None:
+    with program(CHILD_WITH_CHILD) as process:
+        figures = Sampler().sample(process.pid, table=process_tree.all_children())
+        without_root = Sampler().sample(process.pid, spare_root=True, table=process_tree.all_children())
+    assert (figures.processes, without_root.processes) == (2, 1)
+    assert figures.memory_mb > without_root.memory_mb > 40
+
+
+def test_the_figures_are_those_that_psutil_gives() -> None:
+    with program(BUSY) as process:
+        figures, seen = Sampler().sample(process.pid), psutil.Process(process.pid)
+        times = seen.cpu_times()
+        assert figures.memory_mb == pytest.approx(seen.memory_info().rss / MIB, rel=0.1)
+        assert figures.cpu_seconds == pytest.approx(times.user + times.system, abs=0.05)
+        assert figures.open_files == seen.num_fds()
+        assert figures.io_bytes == seen.io_counters().read_chars + seen.io_counters().write_chars
 
 
 def test_used_time_and_bytes_are_counted_and_stay_counted_when_the_process_has_ended() -> None:
