@@ -92,12 +92,17 @@ class House:
         return psutil.Process(self.daemon.board.summary(agent).shim_pid).children(recursive=True)
 
     async def process(self, words: str, agent: str = "a1") -> psutil.Process:
-        """Wait for a process without children whose command line has these words."""
+        """Wait for a process without children whose command line has these words.
+
+        A fork that runs no program of its own yet, and may never, has the command line of its parent: it is another's.
+        """
         with anyio.fail_after(SECONDS):
             while True:
                 with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
                     for process in self.tree(agent):
-                        if words in " ".join(process.cmdline()) and not process.children():
+                        line, parent = process.cmdline(), process.parent()
+                        own = parent is None or parent.cmdline() != line
+                        if own and words in " ".join(line) and not process.children():
                             return process
                 state = self.daemon.board.summary(agent).state
                 assert not state.ended, f"the agent is {state}; it runs no {words!r}"

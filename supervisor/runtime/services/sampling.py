@@ -1,7 +1,7 @@
 """Looking at the process trees of all live agents, in one pass every few seconds, and telling their sessions.
 
-The pass runs in a worker thread: it asks the kernel some questions about each process, about 0.05 ms each, and the event
-loop must answer reviews meanwhile. The journal gets a look only where it tells something new.
+The pass runs in a worker thread: it asks the kernel some questions about each process, about 0.05 ms each, and the
+event loop must answer reviews meanwhile. The journal gets a look only where it tells something new.
 """
 
 from collections.abc import Callable, Mapping

@@ -151,7 +151,7 @@ def descendants(root: int, table: Mapping[int, list[int]] | None = None) -> set[
 
     Args:
         root: The process.
-        table: Everybody's children, of whoever looks for many at once; None looks here.
+        table: Everybody's children, if they were looked up for many at once; None looks here.
     """
     known = table is None and has_children_files()
     if table is None:

@@ -14,9 +14,10 @@ from pathlib import Path
 import psutil
 
 from supervisor.runtime.shim.process_tree import Tree
+from supervisor.runtime.shim.spawn import NICENESS
 
-LEAST_NICE, MOST_NICE = 1, 19
-"""Values of nice for shares of nearly one and of nearly nothing."""
+LEAST_NICE, MOST_NICE = NICENESS + 1, 19
+"""Values of nice for shares of nearly one, which is lower than every agent is, and of nearly nothing."""
 
 IO_CLASS, IO_LEVEL = psutil.IOPRIO_CLASS_BE, 7
 """Last among the ordinary; the idle class could starve for good beside a busy neighbour."""

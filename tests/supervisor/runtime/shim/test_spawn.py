@@ -34,6 +34,18 @@ def test_a_started_program_is_spoken_with_through_its_input_and_outputs(tmp_path
             os.close(fd)
 
 
+def test_a_started_program_and_what_it_starts_give_way_to_whoever_watches_over_it() -> None:
+    ours = os.nice(0)
+    started = spawn.start(["/bin/sh", "-c", "nice; sh -c nice"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
+    try:
+        assert os.waitpid(started.pid, 0)[1] == 0
+        assert os.read(started.stdout, 1000) == f"{ours + spawn.NICENESS}\n".encode() * 2
+        assert os.nice(0) == ours
+    finally:
+        for fd in started[1:]:
+            os.close(fd)
+
+
 def test_our_ends_of_the_pipes_never_block() -> None:
     started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
     try:

@@ -91,8 +91,9 @@ async def test_an_emergency_stop_of_a_throttled_tree_freezes_and_ends_it_for_goo
     async with house(tmp_path, bash(BUSY, timeout=60_000)) as made:
         await made.submit()
         busy = await made.process("busy")
+        usual = busy.nice()
         made.throttle(cpu_share=0.1)
-        await until(lambda: busy.nice() > 0)
+        await until(lambda: busy.nice() > usual)
         await made.daemon.request(events.StopRequested(**made.daemon.stamp("a1"), by="test", force=True))
         assert (await made.ended()).after is AgentState.STOPPED
         assert len(made.events(events.TreeFrozen)) == 1
