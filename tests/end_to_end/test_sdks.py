@@ -52,6 +52,7 @@ const options = {
   pathToClaudeCodeExecutable: process.argv[2],
   permissionMode: "bypassPermissions",
   allowDangerouslySkipPermissions: true,
+  hooks: { PreToolUse: [{ matcher: "Write", hooks: [async (input) => ({ decision: "block", reason: "not by Write" })] }] },
 };
 for await (const message of query({ prompt: "Tidy up.", options })) {
   if (message.type === "result") console.log("query:", message.result);
@@ -156,10 +157,15 @@ async def test_a_program_on_the_typescript_sdk_works_unchanged_and_its_calls_are
     tmp_path: Path, typescript: Path
 ) -> None:
     outside = tmp_path / "home/notes"
-    async with attached(tmp_path, bash("touch one.txt"), bash(f"rm -rf {outside}"), Say("tidy")) as stage:
+    written = tmp_path / "repo/written.txt"
+    write = ToolUse("Write", {"file_path": str(written), "content": "x"})
+    async with attached(tmp_path, bash("touch one.txt"), bash(f"rm -rf {outside}"), write, Say("tidy")) as stage:
         outside.mkdir(parents=True)
         said, [agent] = await run_under_watch(stage, ["node", str(typescript / "program.mjs")], 1)
     assert said.splitlines() == ["query: tidy"]
-    assert (agent.origin, agent.reviews) == ("sdk", {"allow": 1, "block": 1})
+    told = stage.told()
+    assert (agent.origin, agent.reviews) == ("sdk", {"allow": 2, "block": 1})
     assert outside.exists()
+    assert not written.exists()
+    assert "not by Write" in told[-1], "the program's own hook is asked beside ours"
     assert (stage.repo / "one.txt").exists()

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model_requests import all_that_the_model_was_told
@@ -170,6 +171,33 @@ async def test_a_rollback_brings_the_files_back_and_shows_the_person_how_to_set_
         await window.shows("1. Restore conversation")
         await window.presses("Enter")
     assert "Now badly." in told
+
+
+async def test_a_session_that_is_compacted_goes_on_as_the_same_agent_with_nothing_counted_twice(tmp_path: Path) -> None:
+    more = (Say(f"Reply {number}.") for number in range(8))
+    async with in_a_terminal(tmp_path, bash("echo one > one.txt"), Say("First done."), *more) as (stage, window):
+
+        def about() -> Summary:
+            return stage.live.daemon.board.summary("a1")
+
+        await window.types("Begin.")
+        await window.shows("First done.")
+        await until(lambda: about().state is AgentState.IDLE)
+        await window.types("/compact")
+        await stage.live.event(events.LineReceived, lambda event: "PreCompact" in str(event.frame))
+        await window.shows("Compacted")
+        before = about().cost_usd or 0.0
+        await window.types("Go on.")
+        await until(lambda: about().turns == 2)
+        await window.types("And on.")  # a reply is read with the hook that follows upon it
+        await until(lambda: about().turns == 3)
+        [agent] = stage.live.daemon.board.summaries()
+        frames = [event.frame for event in await stage.live.events(events.LineReceived) if event.frame]
+    replies = [frame["message"]["id"] for frame in frames if frame["type"] == "assistant"]
+    assert len(replies) == len(set(replies)), "lines from before were read again"
+    assert agent.reviews == {"allow": 1}
+    assert agent.cost_usd
+    assert agent.cost_usd > before
 
 
 async def test_an_emergency_stop_ends_the_process_tree_and_tells_the_terminal(tmp_path: Path) -> None:
