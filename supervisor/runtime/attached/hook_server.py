@@ -6,7 +6,6 @@ A hook is awaited by a person's CLI, and a server of all of HTTP takes a fifth o
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from http import HTTPStatus
 from socket import socket
 from typing import Any
@@ -16,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from supervisor.runtime.attached.http_messages import END, MOST_HEAD, Head, HttpError, read_head
 from supervisor.runtime.attached.relay_settings import MOST_BYTES
-from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer
+from supervisor.runtime.socket.admission import Admission, Arrival, House, Protocols, RefusedPeer
 
 Answerer = Callable[[Head, bytes, Any], Awaitable[tuple[int, bytes]]]
 """Returns the status and the body of the answer to a request of an admitted peer."""
@@ -158,28 +157,12 @@ async def serve_hooks(
         most: How many connections may be open at once.
     """
     connections: set[HookConnection] = set()
-    arriving = 0
 
-    async def connect(arrival: Arrival) -> None:
-        nonlocal arriving
-        make = partial(HookConnection, answer, tasks, arrival, connections)
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(make, arrival.connection)
-        except BaseException:
-            arrival.connection.close()
-            raise
-        finally:
-            arriving -= 1
-
-    def welcome(arrival: Arrival) -> bool:
-        nonlocal arriving
-        if len(connections) + arriving >= most:
-            return False
-        arriving += 1
-        tasks.start_soon(connect, arrival, name=f"hooks of process {arrival.peer.pid}")
-        return True
+    def make(arrival: Arrival) -> HookConnection:
+        return HookConnection(answer, tasks, arrival, connections)
 
     async with anyio.create_task_group() as tasks:
+        welcome = Protocols(make, tasks, lambda: len(connections), most).welcome
         try:
             await Admission(listening, house, lambda _lineage, _mark: "", refused, welcome).run()
         finally:

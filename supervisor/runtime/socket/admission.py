@@ -9,6 +9,7 @@ Connections are accepted and checked in a thread. A program that connects in a l
 each refusal makes the next peer wait a moment.
 """
 
+import asyncio
 import json
 import os
 import pwd
@@ -17,11 +18,13 @@ import socket
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from supervisor.runtime.log import log
 from supervisor.runtime.shim import marks, process_tree
@@ -147,6 +150,41 @@ def _has_hung_up(connection: socket.socket) -> bool:
 def most_connections(descriptors: int) -> int:
     """How many connections may be open at once, with so many descriptors."""
     return min(MOST_CONNECTIONS, descriptors // SHARE_OF_DESCRIPTORS)
+
+
+class Protocols:
+    """Has a protocol for each connection that is let in, for so many at once at most.
+
+    Args:
+        make: Returns the protocol for a peer.
+        tasks: The tasks in which connections are handed to it.
+        are_open: Returns how many are open.
+        most: How many may be open.
+    """
+
+    def __init__(
+        self, make: Callable[[Arrival], asyncio.Protocol], tasks: TaskGroup, are_open: Callable[[], int], most: int
+    ) -> None:
+        self._make, self._tasks, self._are_open, self._most = make, tasks, are_open, most
+        self._arriving = 0
+
+    def welcome(self, arrival: Arrival) -> bool:
+        """Serve a connection; returns whether there is room for it."""
+        if self._are_open() + self._arriving >= self._most:
+            return False
+        self._arriving += 1
+        self._tasks.start_soon(self._connect, arrival, name=f"connection of process {arrival.peer.pid}")
+        return True
+
+    async def _connect(self, arrival: Arrival) -> None:
+        make = partial(self._make, arrival)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(make, arrival.connection)
+        except BaseException:
+            arrival.connection.close()
+            raise
+        finally:
+            self._arriving -= 1
 
 
 class Admission:

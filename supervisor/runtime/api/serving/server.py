@@ -3,7 +3,6 @@
 HTTP is spoken with no others: no protocol is made for a connection that was not checked.
 """
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Collection, Iterator
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp
 from supervisor import __version__
 from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.reading.handing_over import HandOverProtocol
-from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer
+from supervisor.runtime.socket.admission import Admission, Arrival, House, Protocols, RefusedPeer
 
 GOODBYE_SECONDS = 2
 """How long streams may take to end when the daemon does."""
@@ -79,36 +78,18 @@ async def serve(
         timeout_graceful_shutdown=GOODBYE_SECONDS,
     )
     server = Server(config)
-    arriving = 0
 
     async def run() -> None:
         with anyio.CancelScope(shield=True):  # it ends by being told to, so that it can say goodbye
             await server.serve(sockets=[])  # connections come from elsewhere
 
-    async def connect(arrival: Arrival) -> None:
-        nonlocal arriving
-        who = (arrival.user, arrival.peer.pid)
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: Admitted(who, config=config, server_state=server.server_state, app_state={ARRIVAL: arrival}),
-                arrival.connection,
-            )
-        except BaseException:
-            arrival.connection.close()
-            raise
-        finally:
-            arriving -= 1
-
-    def welcome(arrival: Arrival) -> bool:
-        nonlocal arriving
-        if len(server.server_state.connections) + arriving >= most:
-            return False
-        arriving += 1
-        tasks.start_soon(connect, arrival, name=f"connection of process {arrival.peer.pid}")
-        return True
+    def make(arrival: Arrival) -> Admitted:
+        who, about = (arrival.user, arrival.peer.pid), {ARRIVAL: arrival}
+        return Admitted(who, config=config, server_state=server.server_state, app_state=about)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run, name="uvicorn")
+        welcome = Protocols(make, tasks, lambda: len(server.server_state.connections), most).welcome
         try:
             await Admission(listening, house, whose, refused, welcome).run()
         finally:
