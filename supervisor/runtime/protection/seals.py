@@ -16,6 +16,7 @@ from supervisor.runtime.protection.sealing import Sealer
 
 _BODY = re.compile(rb'\{("agent":"(?:[^"\\]|\\.)*","at":[0-9.eE+-]+,"mono":[0-9.eE+-]+),')
 """The beginning of an event's part of a line: the three fields of `Event`, in their order."""
+_KIND = b',"kind":"'
 _BODY_KIND = re.compile(rb',("kind":"[a-z_]{1,60}")\}\Z')
 _KIND_BYTES = 80
 """Longer than what that matches: an event may have megabytes."""
@@ -55,12 +56,14 @@ class RecordSeals:
         """Seal what an event's part of a line says; one that says nothing beside its kind stays as it is."""
         if not self.seals:
             return body
-        kind = _BODY_KIND.search(body, max(0, len(body) - _KIND_BYTES))
+        at = body.rfind(_KIND, -_KIND_BYTES)
+        kind = _BODY_KIND.match(body, at) if at >= 0 else None
         head = _BODY.match(body)
-        if kind is None or head is None or head.end() > kind.start():
+        if kind is None or head is None or (begin := head.end()) > at:
             return body
-        sealed = self._sealed(body[head.end() : kind.start()], head[1] + kind[1])
-        return b'{%b,"sealed":"%b",%b}' % (head[1], sealed, kind[1])
+        stays, named = head[1], kind[1]
+        sealed = self._sealers[-1].seal(body[begin:at], stays + named)
+        return b'{%b,"sealed":"%d.%b",%b}' % (stays, len(self.keys), sealed, named)
 
     def opened(self, line: bytes) -> bytes:
         """Return a line of the journal as it would stand there in the clear; its checksum fits, its signature does not.

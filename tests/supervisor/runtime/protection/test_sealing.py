@@ -1,8 +1,11 @@
 """What is sealed is opened by its key, about the same, and by nothing else."""
 
+import base64
+import os
+
 import pytest
 
-from supervisor.runtime.protection.sealing import Sealer
+from supervisor.runtime.protection.sealing import NONCE_BYTES, Sealer
 
 KEY = b"k" * 32
 
@@ -25,3 +28,23 @@ def test_another_key_and_another_place_open_nothing() -> None:
     for key, about in ((b"o" * 32, b"about"), (KEY, b"other")):
         with pytest.raises(ValueError, match="not what was sealed"):
             Sealer(key).open(sealed, about)
+
+
+def nonce_of(sealed: bytes) -> bytes:
+    return base64.b64decode(sealed)[:NONCE_BYTES]
+
+
+def test_no_number_of_a_seal_comes_twice_also_not_in_a_process_that_was_forked() -> None:
+    sealers = Sealer(b"k" * 32), Sealer(b"k" * 32)
+    before = [nonce_of(each.seal(b"x", b"")) for each in sealers]
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        for each in sealers:
+            os.write(writing, each.seal(b"x", b"") + b"\n")
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        forked = [nonce_of(line) for line in pipe.read().split()]
+    os.waitpid(child, 0)
+    after = [nonce_of(each.seal(b"x", b"")) for each in sealers for _ in range(100)]
+    assert (len(forked), len({*before, *forked, *after})) == (2, 204)
