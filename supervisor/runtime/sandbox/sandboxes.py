@@ -257,7 +257,7 @@ class Sandboxes:
         yield Mount("write", str(self._home / ".claude"), str(site.own))
         yield from bubblewrap.read(map(str, place.texts()))
         yield from bubblewrap.read(path for path in self._section.read if Path(path).exists())
-        yield from (Mount("write", path) for path in self._section.write if Path(path).exists())
+        yield from (_written(path) for path in self._section.write if Path(path).exists())
         yield Mount("write", str(site.workspace))
         yield from place.repository()
         yield from bubblewrap.read(map(str, place.run_later()))
@@ -318,6 +318,11 @@ class Sandboxes:
         for path in (*map(Path, LANDLOCK_READ), *system):
             yield from layout.without(path, hidden)
         yield from (*further, *map(Path, self._section.read))
+
+
+def _written(path: str) -> Mount:
+    """Return the mount of a path that may be written: device files in one of the usual kind are names alone."""
+    return Mount("devices" if Path(path).is_relative_to("/dev") else "write", path, path)
 
 
 def choose(

@@ -212,9 +212,27 @@ def run(made: Sandboxes, about: LaunchSite, command: str) -> subprocess.Complete
     )
 
 
-@pytest.mark.parametrize(
+EACH_KIND = pytest.mark.parametrize(
     "kind", [pytest.param("landlock", marks=needs("landlock")), pytest.param("bubblewrap", marks=needs("bubblewrap"))]
 )
+
+DEVICE = Path("/dev/fuse")
+"""A device that all users may open, and no program needs."""
+
+
+@pytest.mark.skipif(not DEVICE.is_char_device(), reason=f"there is no {DEVICE}")
+@EACH_KIND
+def test_a_device_is_opened_if_a_person_names_it(tmp_path: Path, kind: SandboxKind) -> None:
+    for name in ("ada/state/own", "repo"):
+        (tmp_path / name).mkdir(parents=True)
+    about = replace(site(tmp_path), cli="/bin/sh")
+    opens = f"test -c {DEVICE} && exec 3<>{DEVICE} && echo opened"
+    assert run(sandboxes(tmp_path, kind), about, opens).stdout == ""
+    named = SandboxSection(write=(str(DEVICE),))
+    assert run(sandboxes(tmp_path, kind, named), about, opens).stdout == "opened\n"
+
+
+@EACH_KIND
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="no system of Debian")
 def test_the_systems_packages_can_be_listed(tmp_path: Path, kind: SandboxKind) -> None:
     (tmp_path / "repo").mkdir()
