@@ -3,7 +3,9 @@
 usage: python -m tests.bench --only wall
 """
 
+import json
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,13 +17,16 @@ import anyio.abc
 import httpx
 
 from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.rehearsal.model import ScriptedModel
 from supervisor.runtime.sandbox.sandboxes import SHELL_PREFIX, LaunchSite, SandboxedLaunch, SandboxError, Sandboxes
 from tests.bench.figures import Figure
 from tests.stages.gateway import gateway
-from tests.support import real_claude_path
+from tests.stages.live import bash, script
+from tests.support import cli_environment, real_claude_path
 
 STARTS = 11
 COMMANDS = 40
+CLI_CALLS = 9
 CALLS = 80
 STREAMED = 64 * 2**20
 
@@ -88,6 +93,49 @@ def commands(base: Path) -> list[Figure]:
             Figure(f"a command of the shell in {kind}, more than outside", min(inside) - min(outside), "ms", 2)
         )
     return figures
+
+
+OWN_SANDBOX = {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "allowUnsandboxedCommands": False}}
+"""Settings by which the CLI holds the commands of its tool Bash in a sandbox of its own."""
+
+OWN_NEEDS = ("bwrap", "socat", "rg")
+"""Programs that it needs on Linux."""
+
+
+async def played(base: Path, settings: object, commands: int) -> tuple[float, str]:
+    """Have the CLI run so many commands; return how long that took in milliseconds, and the last one's namespace."""
+    with tempfile.TemporaryDirectory(dir=base) as folder:
+        repo = Path(folder, "repo")
+        repo.mkdir()
+        each = "readlink /proc/self/ns/pid > namespace"
+        async with ScriptedModel([script(*[bash(f"{each} # {number}") for number in range(commands)])]) as model:
+            words = [str(real_claude_path()), "--print", "Go.", "--permission-mode", "bypassPermissions"]
+            began = perf_counter()
+            await anyio.run_process(
+                [*words, "--settings", json.dumps(settings)],
+                cwd=repo, env=cli_environment(Path(folder), model.url), stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            return 1e3 * (perf_counter() - began), (repo / "namespace").read_text().strip()
+
+
+async def own_sandbox(base: Path) -> list[Figure]:
+    """Measure the CLI's own sandbox: a call of Bash in it, and what its start adds."""
+    if not all(map(shutil.which, OWN_NEEDS)):
+        return []
+    taken: dict[bool, dict[int, list[float]]] = {True: {1: [], CLI_CALLS: []}, False: {1: [], CLI_CALLS: []}}
+    for _ in range(3):
+        for held_by_it, counts in taken.items():
+            for commands, into in counts.items():
+                took_, namespace = await played(base, OWN_SANDBOX if held_by_it else {}, commands)
+                ours = str(Path("/proc/self/ns/pid").readlink())
+                assert (namespace != ours) is held_by_it, "it did not do as it was told"
+                into.append(took_)
+    call = {kind: (min(counts[CLI_CALLS]) - min(counts[1])) / (CLI_CALLS - 1) for kind, counts in taken.items()}
+    begins = {kind: min(counts[1]) - call[kind] for kind, counts in taken.items()}
+    return [
+        Figure("the CLI's own sandbox: a call of Bash, more than without", call[True] - call[False], "ms"),
+        Figure("the CLI's own sandbox: a run, more than without", begins[True] - begins[False], "ms"),
+    ]
 
 
 class Stream:
@@ -165,7 +213,7 @@ def main() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         (base / "gateway").mkdir()
-        return [*starts(base), *commands(base), *anyio.run(calls, base)]
+        return [*starts(base), *commands(base), *anyio.run(own_sandbox, base), *anyio.run(calls, base)]
 
 
 if __name__ == "__main__":
