@@ -28,7 +28,7 @@ from supervisor.panel.pages.board import Cards, board_page
 from supervisor.panel.pages.checkpoints import checkpoint_page, checkpoints_page
 from supervisor.panel.pages.diff import diff_page
 from supervisor.panel.pages.discoveries import discoveries_page
-from supervisor.panel.pages.incidents import incident_page, incidents_page
+from supervisor.panel.pages.incidents import incident_page, incidents_page, line_page
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import empty, rendered
 from supervisor.panel.pages.policy import policy_page
@@ -183,11 +183,16 @@ class Panel:
         return incidents_page(frame, await self._link.records("/v1/incidents"))
 
     async def _incident(self, request: Request, frame: PageFrame) -> h.Element:
-        at = f"/v1/incidents/{path_part(request.path_params['incident'], 'The list')}"
-        report = await self._link.get(at)
-        return incident_page(
-            frame, {"incident": request.path_params["incident"], **report}, await self._link.get(f"{at}/recovery")
-        )
+        id_ = request.path_params["incident"]
+        at = f"/v1/incidents/{path_part(id_, 'The list')}"
+        try:
+            report = await self._link.get(at)
+        except (NotFoundError, RefusedError):
+            lines = [one for one in await self._link.records("/v1/incidents") if one.get("id") == id_]
+            if not lines:
+                raise
+            return line_page(frame, lines[-1])
+        return incident_page(frame, {"incident": id_, **report}, await self._link.get(f"{at}/recovery"))
 
     async def _policy(self, request: Request, frame: PageFrame) -> h.Element:
         command, workspace = request.query_params.get("command", ""), request.query_params.get("workspace", "")

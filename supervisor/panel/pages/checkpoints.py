@@ -6,6 +6,7 @@ import htpy as h
 
 from monitors.contract.wording import counted
 from supervisor.cli.agent_words import CHANGED
+from supervisor.cli.commands.agents.rollback import begins_anew
 from supervisor.cli.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
@@ -168,6 +169,7 @@ def _rollback_dialog(name: str, plan: Data) -> h.Element:
     lost = [one for one in plan["lost"] if one["change"] != "deleted"]
     back = [one for one in plan["lost"] if one["change"] == "deleted"]
     agent, unusual = str(plan["agent"]), str(plan["unusual"])
+    became = "begins anew" if begins_anew(plan) else "goes back too"
     return typed_dialog(
         "rollback",
         name,
@@ -177,7 +179,7 @@ def _rollback_dialog(name: str, plan: Data) -> h.Element:
         h.p["The files are as they were then."] if not plan["lost"] else None,
         [h.p(class_="muted")[clean(f"Stays as it is: {one['path']}: {one['why']}", 400)] for one in plan["kept"][:20]],
         [h.p(class_="error")[clean(warning, 500)] for warning in plan["warnings"]],
-        h.p[f"The conversation of {clean(agent, 60)} goes back too, unless you leave it."] if plan["live"] else None,
+        h.p[f"The conversation of {clean(agent, 60)} {became}, unless you leave it."] if plan["live"] else None,
         h.input(type="hidden", name="agent", value=agent),
         h.label(class_="check")[h.input(type="checkbox", name="files_only"), "Leave the conversation as it is"],
         h.label(class_="check")[h.input(type="checkbox", name="fresh"), "Begin the conversation anew"],

@@ -77,6 +77,18 @@ def incident_page(frame: PageFrame, report: Data, options: Sequence[Data]) -> h.
     )
 
 
+def line_page(frame: PageFrame, one: Data) -> h.Element:
+    """An incident that has no report, as only stops have one, and not for ever: its line of the log."""
+    return page(
+        frame,
+        f"Incident {clean(one.get('id', ''), 40)}",
+        h.h1[clean(one.get("type", ""), 60)],
+        h.ol(class_="timeline")[_row({**one, "report": ""})],
+        h.p[h.a(href="/incidents")["All incidents"]],
+        here="Incidents",
+    )
+
+
 def _option(incident: str, one: Data) -> h.Element:
     name = str(one.get("option", ""))
     label = clean(name.replace("_", " ").replace("-", " ").capitalize(), 60)

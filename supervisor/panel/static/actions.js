@@ -63,7 +63,7 @@ function openDialog(button) {
   dialog.dataset.target = button.dataset.target;
   dialog.dataset.body = button.dataset.body ?? "{}";
   dialog.showModal();
-  form.querySelector("textarea, input:not([type=checkbox])")?.focus();
+  form.querySelector("textarea, input:not([type=checkbox], [type=hidden])")?.focus();
 }
 
 async function send(dialog, form) {

@@ -135,7 +135,7 @@ def plan_lines(plan: Mapping[str, Any], *, files_only: bool = False, fresh: bool
     facts = target["facts"]
     what = "files"
     if plan["live"] and not files_only:
-        anew = fresh or facts["agent"] != plan["agent"] or not facts["position"]["message_uuid"]
+        anew = fresh or begins_anew(plan)
         talk = f"the conversation of {plan['agent']}"
         what = f"files, and {talk} begins anew" if anew else f"files and {talk}"
     lines = [f"Going back to {target['name']} ({moment(facts['at'])}, {facts['reason']}): {what}."]
@@ -147,6 +147,12 @@ def plan_lines(plan: Mapping[str, Any], *, files_only: bool = False, fresh: bool
         lines.append("The files are as they were then.")
     lines += [f"Stays as it is: {one['path']}: {one['why']}" for one in plan["kept"][:SHOWN]]
     return [*lines, *plan["warnings"]]
+
+
+def begins_anew(plan: Mapping[str, Any]) -> bool:
+    """Whether there is nowhere in its conversation to which the agent could go back."""
+    facts = plan["target"]["facts"]
+    return bool(facts["agent"] != plan["agent"] or not facts["position"]["message_uuid"])
 
 
 def _listed(changes: Sequence[Mapping[str, Any]]) -> list[str]:
