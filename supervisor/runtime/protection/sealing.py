@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 NONCE_BYTES = 12
-"""Of each seal. The first of a process is drawn at random, and others are counted from there: that two are the same among
-a million processes with four billion seals each has a chance of one in eight million."""
+"""Of each seal. The first of a process is drawn at random, and others are counted from there: that two are the same
+among a million processes with four billion seals each has a chance of one in eight million."""
 
 
 class _Nonces:
