@@ -83,7 +83,13 @@ def command_findings(
         )
         if found is not None
     ]
+    scene.within = _by_nobody
+    walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
+
+
+def _by_nobody(_path: str) -> tuple[Invocation, ...]:
+    return ()
 
 
 def definition_findings(scene: Scene, path: str, text: str | None) -> Iterator[Finding]:

@@ -42,6 +42,11 @@ ABOUT = session_settings(CONFIG, StatePaths(state=Path("/state"), runtime=Path("
 TASK = Task("t-1", PROMPT, CWD, keep_open=True)
 STAMP: dict[str, Any] = {"agent": "a1", "at": 1.0, "mono": 1.0}
 
+RECORDED_IN = b"/rehearsal/workspace"
+"""The workspace of the recordings."""
+REWRITTEN = "modified"
+"""The recording of a call that ran with another input than was asked, which nobody here allows."""
+
 COMMANDS = (
     "ls -la src",
     "python3 -m pytest tests/test_sum.py -x 2>&1 | tail -20",
@@ -186,7 +191,10 @@ def large_line_milliseconds() -> float:
 
 def main() -> list[Figure]:
     """Measure."""
-    stream = b"".join(line + b"\n" for case in recorded_cases() for line in recorded(case))
+    # An agent whose blocked call ran all the same is stopped, and what is measured from there on is a stop.
+    cases = (case for case in recorded_cases() if case != REWRITTEN)
+    lines = (line.replace(RECORDED_IN, CWD.encode()) for case in cases for line in recorded(case))
+    stream = b"".join(line + b"\n" for line in lines)
     long = supervised(healthy(1, 400))
     return [
         Figure("events of a run of 400 steps, all of it, one core", best_rate(lambda: events_of_a_run(long)), "events/s", 10_000, True),

@@ -25,6 +25,14 @@ Content = tuple[str | None, Sources]
 """The text, None where it is not known, and the commands whose output is in it."""
 
 
+def _nothing(_path: str) -> str | None:
+    return None
+
+
+def _no_folder(_path: str) -> bool:
+    return False
+
+
 class Overlay:
     """Files after the commands gone through so far; the disk is asked for everything else.
 
@@ -54,6 +62,10 @@ class Overlay:
         """Whether a file was not remembered, for there were too many."""
         self.cut = False
         """Whether a text was not remembered, for it was too long."""
+
+    def let_go(self) -> None:
+        """Drop the disk: no text is asked for any more."""
+        self._disk, self._folder, self._before = _nothing, _no_folder, None
 
     @property
     def linked(self) -> bool:

@@ -130,8 +130,14 @@ class Walk:
         self._source_of: dict[str, Value] = {}
         self._locals: set[str] = set()
         self._elevated = False
+        self._redirected = False
         self._inside = ""
         self._mounts: tuple[tuple[str, str], ...] = ()
+
+    def let_go(self) -> None:
+        """Drop what it asked, which holds the walk in turn: else the garbage collector has to find each review."""
+        self._code, self._folders = _no_code, NoFolders()
+        self.overlay.let_go()
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -543,10 +549,10 @@ class Walk:
         """Return what the invocation prints of where things lie, or that it prints nothing; None if it is not known."""
         if silent(invocation, self._folders, self._stands):
             return ""
-        if invocation.name == "git" and (
-            any("core.worktree" in one.args for one in self.invocations) or not REDIRECTED.isdisjoint(self._variables)
-        ):
-            return None
+        if invocation.name == "git":
+            self._redirected = self._redirected or "core.worktree" in invocation.args
+            if self._redirected or not REDIRECTED.isdisjoint(self._variables):
+                return None
         return where(invocation, self._folders, self._stands)
 
     def _stands(self, path: str) -> bool:
@@ -874,6 +880,10 @@ class Walk:
             ]
         elif invocation.name == "hash" and invocation.args[:1] == ["-p"] and len(invocation.args) > 2:
             self._aliases[invocation.args[2]] = [invocation.args[1]]
+
+
+def _no_code(_invocation: Invocation) -> list[str]:
+    return []
 
 
 def _ends(node: Group) -> bool:

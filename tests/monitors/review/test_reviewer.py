@@ -1,5 +1,7 @@
 """The reviewer as a whole: commands in, decisions out."""
 
+import gc
+
 import pytest
 
 from monitors.contract.actions import Action, Review, ReviewContext
@@ -143,3 +145,24 @@ def test_a_command_of_the_wrong_type_is_blocked_with_what_was_found(given: dict[
     review = STANDARD.review(Action("Bash", given), ReviewContext())
     assert review.decision is Decision.BLOCK
     assert review.rule == "tools.malformed"
+
+
+def test_reviews_leave_nothing_to_the_garbage_collector() -> None:
+    reviewer = make_reviewer(ReviewSettings())
+    commands = (
+        "ls -la src | tail -3",
+        "cd src && rm -rf build",
+        "x=$(pwd); ln -s a b; sh b > out",
+        "python3 -c 'print(1)'",
+    )
+    actions = [Action("Bash", {"command": command}, "/w/app", "/w/app") for command in commands]
+    for action in actions:
+        reviewer.review(action, ReviewContext(home="/w"))
+    gc.collect()
+    gc.disable()
+    try:
+        for action in actions * 25:
+            reviewer.review(action, ReviewContext(home="/w"))
+        assert gc.collect() < 25  # it was 49 objects for each of the 100
+    finally:
+        gc.enable()
