@@ -26,7 +26,7 @@ from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from monitors.review.verdict.rewrites import REWRITES
 from supervisor.cli.__main__ import COMMANDS, SAYS
 from supervisor.cli.commands.agents.view import _SHOWN
-from supervisor.cli.words import COLOURS
+from supervisor.cli.output.words import COLOURS
 from supervisor.config import model
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
 from supervisor.config.sections import knowledge, notify, patterns, resources

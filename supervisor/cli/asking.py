@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from supervisor.cli import terminal
+from supervisor.cli.output import terminal
 
 QUESTION = "Let it run? [y]es or [n]o, and what to tell the model, if anything: "
 

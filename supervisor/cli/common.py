@@ -13,8 +13,8 @@ import click
 
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
-from supervisor.cli import terminal
 from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
+from supervisor.cli.output import terminal
 from supervisor.config.paths import StatePaths, places, sockets_to_try
 from supervisor.config.sources import nothing_is_configured
 

@@ -12,9 +12,10 @@ from io import UnsupportedOperation
 from typing import Any, NamedTuple
 
 from monitors.contract import anyjson
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client import Client, Wait
 from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
+from supervisor.cli.output import terminal
 
 RETRY_SECONDS = 0.2
 """Between two looks for a daemon that went away: a restart takes seconds, and a look microseconds."""

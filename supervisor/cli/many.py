@@ -11,11 +11,12 @@ from uuid import uuid4
 import click
 
 from monitors.contract.errors import UsageError
-from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import of_which, options_for, with_task_text
+from supervisor.cli import common
 from supervisor.cli.client import ANSWER_SECONDS
 from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
-from supervisor.cli.tables import Column, table
+from supervisor.cli.output import terminal
+from supervisor.cli.output.agent_words import of_which, options_for, with_task_text
+from supervisor.cli.output.tables import Column, table
 
 F = TypeVar("F", bound=Callable[..., Any])
 

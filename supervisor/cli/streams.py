@@ -9,7 +9,7 @@ import click
 from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError
 from monitors.contract.progress import Report
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client import Client
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.commands.service.export import INCIDENTS, JOURNAL, Export
@@ -23,10 +23,11 @@ from supervisor.cli.following import (
     last_lines,
     told,
 )
-from supervisor.cli.incident_words import portrait
-from supervisor.cli.progress import shown
-from supervisor.cli.times import PastMoment
-from supervisor.cli.words import COLOURS, clean, local
+from supervisor.cli.output import terminal
+from supervisor.cli.output.incident_words import portrait
+from supervisor.cli.output.progress import shown
+from supervisor.cli.output.times import PastMoment
+from supervisor.cli.output.words import COLOURS, clean, local
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")
 

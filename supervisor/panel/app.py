@@ -15,7 +15,7 @@ from monitors.contract.errors import ChaperonError, NotFoundError
 from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel import reading
 from supervisor.panel.acting import action_routes, trial_routes
 from supervisor.panel.asked import TaskQuery, number_in

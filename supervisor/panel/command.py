@@ -12,7 +12,8 @@ import anyio.to_thread
 import click
 
 from monitors.contract.errors import ChaperonError
-from supervisor.cli import common, terminal
+from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
     from supervisor.cli.client import Client

@@ -13,7 +13,7 @@ from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
-from supervisor.runtime.services import rollbacks
+from supervisor.runtime.services.people import rollbacks
 
 NAME = "rehearsal"
 """The person's name in the journal."""

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from monitors.contract.errors import ChaperonError
-from supervisor.cli import common, following, terminal
+from supervisor.cli import common, following
 from supervisor.cli.client import Client, wait_for
-from supervisor.cli.progress import shown
-from supervisor.cli.times import PastMoment
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import shown
+from supervisor.cli.output.times import PastMoment
 from supervisor.report.markdown import as_markdown
 from supervisor.report.tally import ReportData, ReportTally
 from supervisor.runtime.clock import Clock
@@ -88,7 +89,7 @@ def _by_begin(agents: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def _write(path: Path, data: ReportData) -> None:
     try:
-        from supervisor.cli.html_file import write_html
+        from supervisor.cli.output.html_file import write_html
         from supervisor.report.page import as_html
     except ImportError as error:
         raise ReportFileError(

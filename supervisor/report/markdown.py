@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli.words import clean, local
+from supervisor.cli.output.words import clean, local
 from supervisor.report.tally import ReportData
 
 ACTIVE = re.compile(

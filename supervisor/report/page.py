@@ -6,9 +6,9 @@ from urllib.parse import quote
 import htpy as h
 
 from monitors.contract.wording import dollars
-from supervisor.cli.charts import bar_chart
-from supervisor.cli.html_file import html_file
-from supervisor.cli.words import clean, local
+from supervisor.cli.output.charts import bar_chart
+from supervisor.cli.output.html_file import html_file
+from supervisor.cli.output.words import clean, local
 from supervisor.report.markdown import FORM, headline
 from supervisor.report.tally import ReportData
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from monitors.contract.subjects import subject_of
 from monitors.contract.wording import counted
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 
 Record = Mapping[str, Any]
 

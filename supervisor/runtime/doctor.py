@@ -322,9 +322,9 @@ def watches(around: DoctorContext) -> DoctorFinding:
 
 def attached(around: DoctorContext) -> DoctorFinding:
     """How the settings files that hooks were put into reach the daemon, and what a call meets while it is away."""
-    from supervisor.runtime.attached.attachments import Attachments
-    from supervisor.runtime.attached.hook_entries import ways_in
     from supervisor.runtime.attached.relay_client import process_of
+    from supervisor.runtime.attached.settings.attachments import Attachments
+    from supervisor.runtime.attached.settings.hook_entries import ways_in
 
     folder = places(around.environ, around.uid).attached
     files = Attachments(folder).files()

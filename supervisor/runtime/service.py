@@ -74,7 +74,7 @@ from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep, capture_live, close_left
 from supervisor.runtime.services.credentials import Credentials
 from supervisor.runtime.services.judging import CliJudge, Judging
-from supervisor.runtime.services.orders import hold_again, hold_all
+from supervisor.runtime.services.people.orders import hold_again, hold_all
 from supervisor.runtime.services.planting import Planting
 from supervisor.runtime.services.quiet_checks import QuietChecks
 from supervisor.runtime.services.reloading import Reloading, tell_of_programs
@@ -176,7 +176,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             await anyio.to_thread.run_sync(keep_policy, setup.places.policies, policy.config)
             await _begin(daemon, setup, opened, policy.nobody, policy.digest, strangers)
             if opened.forgetting:
-                from supervisor.runtime.services.forgetting import Forgetting  # which few starts need
+                from supervisor.runtime.services.people.forgetting import Forgetting  # which few starts need
 
                 await Forgetting(daemon, kept_state, setup.places, setup.disk).resume()
             tell_of_programs(daemon.fault, distrusted, programs.trusted_digest, board.trusts.latest(""))
@@ -400,7 +400,7 @@ async def _watch_autopilot(daemon: Daemon, state: Path) -> None:
     """Look whether a stretch without a person is over, if one is under way."""
     while True:
         if daemon.board.orders.autopilot is not None:
-            from supervisor.runtime.services.autopilot import Autopilot  # which few daemons need
+            from supervisor.runtime.services.people.autopilot import Autopilot  # which few daemons need
 
             await Autopilot(daemon, state).look()
         await anyio.sleep(AUTOPILOT_SECONDS)

@@ -31,7 +31,7 @@ from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.log import log
 from supervisor.runtime.services.budgets import Budgets
 from supervisor.runtime.services.credentials import Credentials
-from supervisor.runtime.services.recovery import Recovering
+from supervisor.runtime.services.people.recovery import Recovering
 from supervisor.runtime.services.reloading import Reloading
 from supervisor.runtime.socket.admission import House, most_connections
 from supervisor.runtime.tasks.desk import TaskDesk
@@ -182,9 +182,9 @@ def _make_api(
     from supervisor.runtime.api.routes.service.outcomes import outcome_routes
     from supervisor.runtime.api.routes.service.trust import program_routes
     from supervisor.runtime.api.routes.work.tasks import task_routes
-    from supervisor.runtime.services import rollbacks
-    from supervisor.runtime.services.autopilot import Autopilot
-    from supervisor.runtime.services.forgetting import Forgetting
+    from supervisor.runtime.services.people import rollbacks
+    from supervisor.runtime.services.people.autopilot import Autopilot
+    from supervisor.runtime.services.people.forgetting import Forgetting
 
     api = make_api(daemon, reader, turnstile)
     metrics_routes(api, daemon, reader)

@@ -13,7 +13,7 @@ from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
 from supervisor.cli.client import ANSWER_SECONDS
 from supervisor.cli.common import agent_path, path_part
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.protocol.plain import harmless
 from supervisor.top.asking import LineDialog
 from supervisor.top.reading import COLUMNS, BoardRow, Connect, details, read_board

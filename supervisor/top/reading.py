@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from monitors.contract.wording import counted, dollars
 from supervisor.cli.client import Client
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.grouping import GROUPS, attention, grouped, question, steps
 from supervisor.panel.task_groups import DUE
 

@@ -11,7 +11,6 @@ from textual.screen import Screen
 from textual.widgets import Footer, RichLog, Static
 
 from monitors.contract.errors import ChaperonError
-from supervisor.cli import terminal
 from supervisor.cli.client import wait_for
 from supervisor.cli.commands.agents.checkpoints import checkpoint_path
 from supervisor.cli.commands.agents.diff import COLOURS, patch_lines
@@ -19,7 +18,8 @@ from supervisor.cli.commands.agents.rollback import plan_lines
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import agent_path
 from supervisor.cli.following import events
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean
 from supervisor.protocol.plain import harmless
 from supervisor.top.reading import Connect
 

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from supervisor.cli.progress import shown
+from supervisor.cli.output.progress import shown
 from tests.bench import (
     bench_added,
     bench_answers,

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from supervisor.runtime.attached.hook_entries import RelayUse, handlers
 from supervisor.runtime.attached.launcher import built
 from supervisor.runtime.attached.relay_settings import RelaySettings, read
+from supervisor.runtime.attached.settings.hook_entries import RelayUse, handlers
 from tests.bench.figures import Figure, middle, percentile
 from tests.stages import bare_server
 from tests.stages.hook_crowd import ROOT, Crowd, Way, crowd

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from supervisor.cli.progress import shown
+from supervisor.cli.output.progress import shown
 from tests.bench.kept import keep
 from tests.eval import in_workspace
 from tests.eval.corpus import labelled, unlabelled

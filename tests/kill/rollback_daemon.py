@@ -27,7 +27,7 @@ from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from supervisor.runtime.services.rollbacks import roll_back
+from supervisor.runtime.services.people.rollbacks import roll_back
 
 E = TypeVar("E", bound=events.Event)
 

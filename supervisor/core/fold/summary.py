@@ -41,6 +41,9 @@ from supervisor.protocol.events import (
 )
 from supervisor.protocol.words import AgentState
 
+MOST_PROPOSED = 20
+"""Proposed rollbacks that wait for a person, the newest: a person reads no more than one screen of them."""
+
 LONGEST_WORDS = 500
 """Characters of what the model wrote last that are kept: a paragraph."""
 
@@ -337,7 +340,7 @@ class Summary:
                 self.proposed = [one for one in self.proposed if (one.issue, one.key) != (issue.type, issue.key)]
             case PersonNeeded(need=need) if need.checkpoint:
                 proposal = ProposedRollback(need.checkpoint, need.issue.type, need.issue.key, need.sentence, event.at)
-                self.proposed.append(proposal)
+                self.proposed = [*self.proposed, proposal][-MOST_PROPOSED:]
             case CheckpointRestored():
                 self.proposed = []
             case InterventionChosen():

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import htpy as h
 
 from monitors.contract.wording import dollars, duration
-from supervisor.cli import agent_words
-from supervisor.cli.words import clean
+from supervisor.cli.output import agent_words
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.board import agent_buttons, waiting_section
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.merges import merges_section

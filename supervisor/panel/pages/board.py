@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli.words import clean, local, what
+from supervisor.cli.output.words import clean, local, what
 from supervisor.panel.asked import with_query
 from supervisor.panel.grouping import attention, grouped, labels_of, question, steps, verbs, with_label
 from supervisor.panel.pages.layout import PageFrame, page

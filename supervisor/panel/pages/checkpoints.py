@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.agent_words import CHANGED
 from supervisor.cli.commands.agents.rollback import begins_anew
-from supervisor.cli.words import MADE, clean
+from supervisor.cli.output.agent_words import CHANGED
+from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
 

@@ -3,8 +3,8 @@
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.agent_words import CHANGED
-from supervisor.cli.words import clean
+from supervisor.cli.output.agent_words import CHANGED
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, bounded, empty, path
 

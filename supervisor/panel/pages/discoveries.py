@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import htpy as h
 
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, moment, path
 

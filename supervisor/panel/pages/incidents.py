@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import htpy as h
 
-from supervisor.cli import incident_words
-from supervisor.cli.words import clean
+from supervisor.cli.output import incident_words
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, badge, empty, facts, moment, path
 

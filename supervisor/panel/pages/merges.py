@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.parts import Data, age, agent_link, ask, path
 
 SENTENCE = 1_000

@@ -13,7 +13,7 @@ import htpy as h
 
 from monitors.contract import anyjson
 from monitors.contract.wording import duration
-from supervisor.cli.words import clean, local
+from supervisor.cli.output.words import clean, local
 from supervisor.protocol.plain import harmless
 
 LONGEST_TEXT = 20_000

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import htpy as h
 
 from monitors.contract.wording import duration
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, badge, bounded, empty, facts, moment, path
 from supervisor.report.page import ReportLinks, rules_table

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.words import MADE, clean
+from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
 

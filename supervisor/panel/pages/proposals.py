@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.checkpoints import PLAN, address
 from supervisor.panel.pages.parts import Data, age, agent_link, ask, follow, path
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.merges import conflict_list, merge_buttons
 from supervisor.panel.pages.parts import (

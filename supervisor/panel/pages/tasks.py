@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import htpy as h
 
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, age, agent_link, ask, badge, choice, empty, path
 from supervisor.panel.task_groups import TaskListPage, TaskSection

@@ -6,8 +6,8 @@ from typing import Any
 import htpy as h
 
 from monitors.contract.wording import counted, duration
-from supervisor.cli.charts import bar_chart
-from supervisor.cli.words import clean
+from supervisor.cli.output.charts import bar_chart
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, badge, block, bounded, empty, moment, path, post
 from supervisor.panel.trials import Trial

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import htpy as h
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli.charts import ChartMark, line_chart
-from supervisor.cli.words import clean
+from supervisor.cli.output.charts import ChartMark, line_chart
+from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, empty, moment, path
 

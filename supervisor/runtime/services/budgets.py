@@ -13,8 +13,8 @@ from supervisor.core.tasks.queue import AccountFacts
 from supervisor.protocol.kinds.orders import OrderControl, OrderGiven
 from supervisor.runtime.daemon.usage_turns import UsageTurns, utc
 from supervisor.runtime.log import log
-from supervisor.runtime.services import orders
-from supervisor.runtime.services.orders import OrderParts
+from supervisor.runtime.services.people import orders
+from supervisor.runtime.services.people.orders import OrderParts
 
 LOOK_SECONDS = 2.0
 """Between two looks at what was spent: a call of the model takes about as long."""

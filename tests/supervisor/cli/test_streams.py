@@ -165,7 +165,7 @@ def fill(daemon: Daemon) -> None:
 async def test_an_export_says_how_far_it_is_apart_from_what_it_exports(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
     async with served(base) as (daemon, _):
         daemon.fault("", "odd", "So.")
         fill(daemon)
@@ -180,7 +180,7 @@ async def test_an_export_says_how_far_it_is_apart_from_what_it_exports(
 async def test_an_export_of_incidents_says_how_far_it_is_apart_from_what_it_exports(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
     async with served(base) as (daemon, _):
         for name in ("one", "two"):
             daemon.fault("", name, "So.")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 from supervisor.report.markdown import as_markdown, plain
 from supervisor.report.page import as_html
 from supervisor.report.tally import ReportData, ReportTally

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli import agent_words, common, terminal
-from supervisor.cli.agent_words import with_task_text
+from supervisor.cli import common
 from supervisor.cli.client import Client, wait_for
 from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.following import events
 from supervisor.cli.many import Many, control, many_options
-from supervisor.cli.tables import table
+from supervisor.cli.output import agent_words, terminal
+from supervisor.cli.output.agent_words import with_task_text
+from supervisor.cli.output.tables import table
 from supervisor.runtime.clock import Clock
 
 PAGE = 200

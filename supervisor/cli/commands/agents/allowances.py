@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import with_task_text
-from supervisor.cli.times import Duration
-from supervisor.cli.words import clean
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.agent_words import with_task_text
+from supervisor.cli.output.times import Duration
+from supervisor.cli.output.words import clean
 
 
 @click.command()

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from monitors.contract.errors import NotFoundError, UsageError
-from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import with_task_text
+from supervisor.cli import common
 from supervisor.cli.client_errors import RefusedError
-from supervisor.cli.words import clean, local, what
+from supervisor.cli.output import terminal
+from supervisor.cli.output.agent_words import with_task_text
+from supervisor.cli.output.words import clean, local, what
 
 
 @click.command()

@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from monitors.contract.wording import dollars
-from supervisor.cli import common, terminal
-from supervisor.cli.times import Duration, FutureMoment
-from supervisor.cli.words import clean, local
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.times import Duration, FutureMoment
+from supervisor.cli.output.words import clean, local
 from supervisor.runtime.clock import Clock
 
 CHECKPOINT_SECONDS = 600.0

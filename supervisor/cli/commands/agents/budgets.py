@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from monitors.contract.wording import dollars
-from supervisor.cli import common, terminal
-from supervisor.cli.words import clean, local
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean, local
 
 
 @click.command()

@@ -8,11 +8,12 @@ import click
 
 from monitors.contract.errors import UsageError
 from monitors.contract.wording import counted, duration, size
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.commands.agents import project_checkpoints
-from supervisor.cli.progress import asked_of
-from supervisor.cli.tables import Column, table
-from supervisor.cli.words import MADE, clean, local, when
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
 
 COLUMNS = (

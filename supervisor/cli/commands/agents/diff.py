@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import shared
-from supervisor.cli.tables import Column, table
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.agent_words import shared
+from supervisor.cli.output.tables import Column, table
 from supervisor.protocol.plain import harmless
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}

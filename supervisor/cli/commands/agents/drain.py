@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from supervisor.cli import common, terminal
-from supervisor.cli.agent_words import of_which, options_for
+from supervisor.cli import common
 from supervisor.cli.many import Many
-from supervisor.cli.words import clean, local
+from supervisor.cli.output import terminal
+from supervisor.cli.output.agent_words import of_which, options_for
+from supervisor.cli.output.words import clean, local
 
 
 @click.command()

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
-from supervisor.cli.progress import asked_of
-from supervisor.cli.tables import Column, table
-from supervisor.cli.words import MADE, clean, local, when
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
 
 COLUMNS = (

@@ -7,10 +7,11 @@ from uuid import uuid4
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.commands.agents.project_checkpoints import SHOWN, folder_of, path_of
-from supervisor.cli.progress import asked_of
-from supervisor.cli.words import clean, when
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.words import clean, when
 from supervisor.runtime.clock import Clock
 
 

@@ -6,10 +6,11 @@ from typing import Any
 import click
 
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
-from supervisor.cli.progress import asked_of
-from supervisor.cli.times import Duration
-from supervisor.cli.words import clean
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.times import Duration
+from supervisor.cli.output.words import clean
 from supervisor.runtime.clock import Clock
 
 Removed = Mapping[str, Any]

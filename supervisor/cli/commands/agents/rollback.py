@@ -8,12 +8,13 @@ import click
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client import Client
 from supervisor.cli.commands.agents import project_rollback
 from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
-from supervisor.cli.progress import asked_of
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.words import clean
 
 SHOWN = 40
 """Paths that are listed; `--json` has all."""

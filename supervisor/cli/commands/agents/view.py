@@ -16,8 +16,8 @@ from click import style
 from interventions.words import InterventionKind
 from monitors.contract.error_lines import read_error_line
 from monitors.contract.wording import counted, dollars, duration
-from supervisor.cli.settings_words import summed
-from supervisor.cli.words import COLOURS, WIDTH, clean, local, what
+from supervisor.cli.output.settings_words import summed
+from supervisor.cli.output.words import COLOURS, WIDTH, clean, local, what
 from supervisor.protocol.claude.retrying import Retrying
 
 Record = Mapping[str, Any]

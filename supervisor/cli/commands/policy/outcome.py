@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common, terminal
-from supervisor.cli.tables import Column, table
-from supervisor.cli.words import clean
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import clean
 
 COLUMNS = (
     Column("PATTERN"),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from supervisor.cli import common, terminal
+from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 
 @click.command()

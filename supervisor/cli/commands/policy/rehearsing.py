@@ -12,10 +12,11 @@ import anyio
 import click
 
 from monitors.contract.progress import Report
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.following import told
-from supervisor.cli.progress import shown
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import shown
 from supervisor.config.paths import data_home
 from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
 from supervisor.rehearsal.fleets.fleet_run import rehearse_fleet

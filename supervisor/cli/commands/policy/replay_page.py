@@ -9,9 +9,9 @@ from typing import Any
 import htpy as h
 
 from monitors.contract.wording import counted, duration
-from supervisor.cli.charts import bar_chart
-from supervisor.cli.html_file import html_file
-from supervisor.cli.words import clean
+from supervisor.cli.output.charts import bar_chart
+from supervisor.cli.output.html_file import html_file
+from supervisor.cli.output.words import clean
 
 MOST_ROWS = 500
 """Rows of a table; the counts are of all."""

@@ -23,11 +23,12 @@ from monitors.contract.tasks import Task
 from monitors.contract.wording import counted
 from monitors.contract.words import Severity
 from monitors.review import NoFiles
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.commands.policy.replay_against import ComparedReviewer, config_to_try
-from supervisor.cli.progress import shown
-from supervisor.cli.tables import Column, table
-from supervisor.cli.words import clean, what
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import shown
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import clean, what
 from supervisor.config.model import Config
 from supervisor.core.replay.journal_replay import rerun
 from supervisor.core.replay.transcript_replay import FILES, POLICY, Replay, recorded_task, replay
@@ -105,7 +106,7 @@ def _html_writer(path: Path) -> Callable[[Sequence[Mapping[str, Any]]], None]:
     """Return what writes the report; raises HtmlFileError before anything is replayed if it cannot be made."""
     try:
         from supervisor.cli.commands.policy.replay_page import replay_page
-        from supervisor.cli.html_file import write_html
+        from supervisor.cli.output.html_file import write_html
     except ImportError as error:
         raise UsageError(
             "A report as HTML needs a package that is not installed; nothing was replayed.",

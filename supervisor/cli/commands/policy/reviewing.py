@@ -19,8 +19,9 @@ from monitors.review.catalogue import failures, listed, matching
 from monitors.review.explain import Explanation, explain
 from monitors.review.knowledge.book import BUILT_IN, RULES
 from monitors.review.user_rules import RISKS, OwnRule, matches
-from supervisor.cli import common, terminal
-from supervisor.cli.words import COLOURS, clean
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import COLOURS, clean
 from supervisor.config.paths import home, places
 from supervisor.runtime.assembly.review_settings import ReviewerSetup, plain_part
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client import Client, connect
 from supervisor.cli.client_errors import NoDaemonError, RefusedError
-from supervisor.cli.settings_words import WORDS, summed
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.settings_words import WORDS, summed
+from supervisor.cli.output.words import clean
 
 if TYPE_CHECKING:
     from supervisor.runtime.journal.verification import CheckedRecord

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from supervisor.cli import common, terminal
+from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 INDENT = 18
 """Characters before what a finding says."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from supervisor.cli import common, terminal
+from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
     from supervisor.runtime.protection.keys import KeyNote

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from monitors.contract.errors import ChaperonError, NotFoundError
-from supervisor.cli import common, terminal
+from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
     from supervisor.runtime.incidents.notifications import ChannelSettings

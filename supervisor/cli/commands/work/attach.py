@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client_errors import NoDaemonError
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean
 from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
 from supervisor.runtime.attached.hook import CALL_SECONDS
 
 if TYPE_CHECKING:
-    from supervisor.runtime.attached.attachments import Attachments, Scope, SettingsChange
-    from supervisor.runtime.attached.hook_entries import RelayUse, Way, WhenAway
+    from supervisor.runtime.attached.settings.attachments import Attachments, Scope, SettingsChange
+    from supervisor.runtime.attached.settings.hook_entries import RelayUse, Way, WhenAway
 
 _SCOPES = (
     click.option("--local", "scope", flag_value="local", help="Yours, in this project: `.claude/settings.local.json`."),
@@ -97,7 +98,8 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     """
 
     def work() -> None:
-        from supervisor.runtime.attached import hook_entries, relay_client
+        from supervisor.runtime.attached import relay_client
+        from supervisor.runtime.attached.settings import hook_entries
 
         kept, path, socket = _kept(), _path(scope, cli), hooks_socket()
         alone = nullcontext() if only_print else kept.alone()
@@ -162,7 +164,7 @@ def _is_there() -> bool:
 
 
 def _kept() -> "Attachments":
-    from supervisor.runtime.attached.attachments import Attachments
+    from supervisor.runtime.attached.settings.attachments import Attachments
 
     return Attachments(_folder())
 
@@ -173,7 +175,7 @@ def _folder() -> Path:
 
 def _path(scope: str | None, cli: str) -> Path:
     from checkpoints.workspace.worktree import worktree_of
-    from supervisor.runtime.attached.attachments import place_for, place_of
+    from supervisor.runtime.attached.settings.attachments import place_for, place_of
 
     here = Path.cwd()
     try:
@@ -203,7 +205,7 @@ def relay_use(subject: str, socket: Path, token: str = "", *, writes: bool = Tru
         writes: Whether what is not there is made; if not, the way is as it would be.
     """
     from supervisor.runtime.attached import launcher, relay_settings
-    from supervisor.runtime.attached.hook_entries import RelayUse
+    from supervisor.runtime.attached.settings.hook_entries import RelayUse
 
     settings = (relay_settings.write if writes else relay_settings.planned)(_folder(), socket)
     program = (launcher.built if writes else launcher.planned)(_folder())
@@ -221,7 +223,7 @@ def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Wa
     Raises:
         UsageError: It is not possible as asked.
     """
-    from supervisor.runtime.attached.hook_entries import best_way
+    from supervisor.runtime.attached.settings.hook_entries import best_way
 
     if asked == "http" and shared:
         raise UsageError(

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common, terminal
-from supervisor.cli.words import clean, local
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean, local
 
 LONGEST = 500
 """Characters of a discovery that are shown: all that the daemon keeps."""

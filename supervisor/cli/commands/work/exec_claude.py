@@ -11,12 +11,13 @@ import click
 
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.commands.work.attach import hooks_socket, relay_use, way_of, way_option, when_away_options
+from supervisor.cli.output import terminal
 from supervisor.runtime.attached.hook import LAUNCHED
 
 if TYPE_CHECKING:
-    from supervisor.runtime.attached.hook_entries import WhenAway
+    from supervisor.runtime.attached.settings.hook_entries import WhenAway
 
 NAME = "claude"
 
@@ -60,8 +61,9 @@ def exec_claude(
     def work() -> int | None:
         if standalone:
             return _alone(command, wait, report, fail_on)
-        from supervisor.runtime.attached import hook_entries, relay_client
+        from supervisor.runtime.attached import relay_client
         from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
+        from supervisor.runtime.attached.settings import hook_entries
         from supervisor.runtime.shim import process_tree
 
         path, socket, relay = program(command[0]), hooks_socket(), None
@@ -85,7 +87,7 @@ def exec_claude(
 
 def _alone(command: Sequence[str], wait: float, report: Path | None, fail_on: str | None) -> int:
     """Run the CLI under a daemon of its own; its exit code."""
-    from supervisor.runtime.attached import hook_entries
+    from supervisor.runtime.attached.settings import hook_entries
     from supervisor.standalone.watched_run import WatchedRun, run_watched
 
     def arguments(socket: Path) -> list[str]:

@@ -6,12 +6,13 @@ from typing import Any
 import click
 
 from monitors.contract.wording import counted
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client import Client
 from supervisor.cli.client_errors import RefusedError
-from supervisor.cli.progress import asked_of
-from supervisor.cli.tables import Column, table
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import clean
 
 SHOWN = 20
 """Commits and files that are listed; `--json` has more."""

@@ -15,9 +15,10 @@ import click
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.cli import common, terminal
+from supervisor.cli import common
 from supervisor.cli.client_errors import MisusedError
 from supervisor.cli.commands.work.task import ADD_SECONDS
+from supervisor.cli.output import terminal
 
 TASK_ID = re.compile(r"t-[0-9a-f]{8}")
 

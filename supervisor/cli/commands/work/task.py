@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from supervisor.cli import common, terminal
-from supervisor.cli.tables import Column, table
+from supervisor.cli import common
+from supervisor.cli.output import terminal
+from supervisor.cli.output.tables import Column, table
+from supervisor.cli.output.words import clean, when
 from supervisor.cli.task_options import body_of, task_options
-from supervisor.cli.words import clean, when
 from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.clock import Clock
 

@@ -12,7 +12,8 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.protocol.claude import messages
-from supervisor.runtime.attached import attaching, door, hook_entries, link, relay_settings, translation
+from supervisor.runtime.attached import attaching, door, link, relay_settings, translation
+from supervisor.runtime.attached.settings import hook_entries
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.speaker import Answer, Speaker, speaker
 

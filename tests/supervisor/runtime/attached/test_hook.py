@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtime.attached import launcher, relay_client, relay_settings
-from supervisor.runtime.attached.hook_entries import FAILED, RelayUse, handlers
+from supervisor.runtime.attached.settings.hook_entries import FAILED, RelayUse, handlers
 from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
 
 

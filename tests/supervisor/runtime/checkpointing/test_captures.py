@@ -18,7 +18,7 @@ from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.services.rollbacks import make, preview, roll_back
+from supervisor.runtime.services.people.rollbacks import make, preview, roll_back
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 TURNS = Path(__file__).parents[3] / "stages" / "turns.py"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from supervisor.runtime.api.routes.agents.orders import RequestId
 from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
-from supervisor.runtime.services.autopilot import Autopilot, AutopilotWanted
+from supervisor.runtime.services.people.autopilot import Autopilot, AutopilotWanted
 from supervisor.runtime.socket.peer import By
 
 

@@ -16,7 +16,7 @@ from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Checkpoints
 from supervisor.runtime.reading.reader import ReadingService
-from supervisor.runtime.services import rollbacks
+from supervisor.runtime.services.people import rollbacks
 from supervisor.runtime.socket.peer import By
 
 MOST_CHANGES = 500

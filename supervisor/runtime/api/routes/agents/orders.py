@@ -17,10 +17,10 @@ from supervisor.runtime.api.routes.directories import project_meant
 from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import Label, SubmissionRequest
-from supervisor.runtime.services import orders, removal
-from supervisor.runtime.services.forgetting import Forgetting, Forgotten
-from supervisor.runtime.services.orders import OrderParts
-from supervisor.runtime.services.removal import Removal, RemovalParts
+from supervisor.runtime.services.people import orders, removal
+from supervisor.runtime.services.people.forgetting import Forgetting, Forgotten
+from supervisor.runtime.services.people.orders import OrderParts
+from supervisor.runtime.services.people.removal import Removal, RemovalParts
 from supervisor.runtime.socket.peer import By
 
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")]

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from supervisor.runtime.daemon.submission import SubmissionRequest
-from supervisor.runtime.services.recovery import Recovered, Recovering
+from supervisor.runtime.services.people.recovery import Recovered, Recovering
 from supervisor.runtime.socket.peer import By
 
 

@@ -11,7 +11,7 @@ from supervisor.cli.commands.policy.rehearsing import REVIEWED, Played, Watch, p
 def _scratch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
 
 
 async def two_calls(_base: Path, watch: Watch, _quiet: bool) -> Played:

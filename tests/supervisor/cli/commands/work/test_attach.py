@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from supervisor.cli.commands.work.attach import attach, detach
 from supervisor.runtime.attached.adapters.other_cli import adapter
-from supervisor.runtime.attached.hook_entries import PROXIES, ways_in
 from supervisor.runtime.attached.relay_client import process_of
 from supervisor.runtime.attached.relay_settings import read
-from supervisor.runtime.attached.settings_text import hooks_in
+from supervisor.runtime.attached.settings.hook_entries import PROXIES, ways_in
+from supervisor.runtime.attached.settings.settings_text import hooks_in
 from supervisor.runtime.shim.process_tree import pause, start_ticks
 
 

@@ -16,8 +16,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.adapters import other_cli as at_work
 from supervisor.runtime.attached.adapters.other_cli import NAMES, UnreadCallError, adapter, in_folder
 from supervisor.runtime.attached.hook import LAUNCHED
-from supervisor.runtime.attached.hook_entries import FAILED, entries_for
-from supervisor.runtime.attached.settings_text import with_hooks
+from supervisor.runtime.attached.settings.hook_entries import FAILED, entries_for
+from supervisor.runtime.attached.settings.settings_text import with_hooks
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.other_cli import OtherCli, other_cli
 

@@ -1,6 +1,6 @@
 from supervisor.core.board import Board
 from supervisor.protocol.events import AutopilotBegan
-from supervisor.runtime.services.autopilot_report import LONGEST, plain, report_text
+from supervisor.runtime.services.people.autopilot_report import LONGEST, plain, report_text
 from tests.stages.session import Play
 
 

@@ -1,6 +1,6 @@
 """Charts as SVG."""
 
-from supervisor.cli.charts import ChartMark, bar_chart, line_chart
+from supervisor.cli.output.charts import ChartMark, bar_chart, line_chart
 
 HOSTILE = "<script>alert(1)</script>"
 

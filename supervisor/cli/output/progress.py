@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.progress import Report, WorkProgress
-from supervisor.cli import terminal
 from supervisor.cli.client import Client, Wait, wait_for
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean
 from supervisor.runtime.clock import Clock
 
 SOON_SECONDS = 0.5

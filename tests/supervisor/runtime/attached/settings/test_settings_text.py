@@ -5,7 +5,13 @@ import json
 import pytest
 
 from monitors.contract.errors import UsageError
-from supervisor.runtime.attached.settings_text import BYTE_ORDER_MARK, MARK, hooks_in, with_hooks, without_hooks
+from supervisor.runtime.attached.settings.settings_text import (
+    BYTE_ORDER_MARK,
+    MARK,
+    hooks_in,
+    with_hooks,
+    without_hooks,
+)
 
 OURS = {
     event: {"hooks": [{"type": "command", "command": f"python {MARK} {event}"}]} for event in ("PreToolUse", "Stop")

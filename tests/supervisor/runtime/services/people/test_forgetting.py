@@ -14,7 +14,7 @@ from supervisor.protocol.events import AgentForgotten, RecordForgotten, TaskSubm
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.journal.signing import Signing
 from supervisor.runtime.journal.verification import verify
-from supervisor.runtime.services.forgetting import ForgettingNote, read_note, traces
+from supervisor.runtime.services.people.forgetting import ForgettingNote, read_note, traces
 from tests.stages.daemon import Base, ended, reached, served, until
 
 MAIL = "wilma.flint@example.org"

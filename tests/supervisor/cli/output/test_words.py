@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.model import Reason
-from supervisor.cli.words import MADE, clean, local, what, when
+from supervisor.cli.output.words import MADE, clean, local, what, when
 from tests.support import acting
 
 DAY = 86_400.0

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from supervisor.cli.settings_words import WORDS, summed
+from supervisor.cli.output.settings_words import WORDS, summed
 from supervisor.protocol.claude.settings import BroughtKind
 
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor import cli
-from supervisor.cli import terminal
+from supervisor.cli.output import terminal
 from tests.support import acting
 
 TEXT = st.text(st.characters(exclude_categories=()))
 
-SOURCES = sorted(Path(cli.__file__).parent.glob("*.py"))
+SOURCES = sorted(Path(cli.__file__).parent.rglob("*.py"))
 
 
 @given(TEXT)

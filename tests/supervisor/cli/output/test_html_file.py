@@ -5,7 +5,7 @@ from pathlib import Path
 import htpy as h
 import pytest
 
-from supervisor.cli.html_file import HtmlFileError, html_file, write_html
+from supervisor.cli.output.html_file import HtmlFileError, html_file, write_html
 
 
 def test_a_file_loads_and_runs_nothing_and_spells_out_what_would_act() -> None:

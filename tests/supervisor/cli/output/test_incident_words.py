@@ -3,8 +3,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.cli.incident_words import portrait
-from supervisor.cli.words import local
+from supervisor.cli.output.incident_words import portrait
+from supervisor.cli.output.words import local
 from tests.support import acting
 
 REPORT: dict[str, Any] = {

@@ -22,9 +22,9 @@ from supervisor.core.registers.standing import AUTOPILOT_PAUSE
 from supervisor.protocol.events import AutopilotBegan, AutopilotEnded
 from supervisor.protocol.kinds.orders import OrderGiven
 from supervisor.runtime.log import log
-from supervisor.runtime.services import orders
-from supervisor.runtime.services.autopilot_report import report_text
-from supervisor.runtime.services.orders import OrderParts
+from supervisor.runtime.services.people import orders
+from supervisor.runtime.services.people.autopilot_report import report_text
+from supervisor.runtime.services.people.orders import OrderParts
 
 LONGEST_SECONDS = 14 * 86_400.0
 """Longest stretch: two weeks, a vacation."""

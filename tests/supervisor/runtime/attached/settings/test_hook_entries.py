@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.runtime.attached.hook_entries import BY_COMMAND, EVENTS, RelayUse, WhenAway, handlers, ways_in
 from supervisor.runtime.attached.relay_settings import RelaySettings
-from supervisor.runtime.attached.settings_text import hooks_in, with_hooks, without_hooks
+from supervisor.runtime.attached.settings.hook_entries import BY_COMMAND, EVENTS, RelayUse, WhenAway, handlers, ways_in
+from supervisor.runtime.attached.settings.settings_text import hooks_in, with_hooks, without_hooks
 
 SOCKET = Path("/run/my user/hooks.sock")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from monitors.contract.errors import ChaperonError
-from supervisor.runtime.attached.attachments import Attachments, place_of
-from supervisor.runtime.attached.hook_entries import handlers
-from tests.supervisor.runtime.attached.test_settings_text import SETTINGS
+from supervisor.runtime.attached.settings.attachments import Attachments, place_of
+from supervisor.runtime.attached.settings.hook_entries import handlers
+from tests.supervisor.runtime.attached.settings.test_settings_text import SETTINGS
 
 HOOKS = handlers(Path("/run/chaperon/hooks.sock"), "block")
 

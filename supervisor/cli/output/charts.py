@@ -10,7 +10,7 @@ from math import ceil
 import htpy as h
 
 from monitors.contract.wording import duration
-from supervisor.cli.words import clean
+from supervisor.cli.output.words import clean
 
 WIDTH, HEIGHT = 800, 150
 """Of a chart of bars, in its own units."""

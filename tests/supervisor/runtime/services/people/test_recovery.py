@@ -12,7 +12,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.submission import UnavailableError
-from supervisor.runtime.services.recovery import Recovering
+from supervisor.runtime.services.people.recovery import Recovering
 from tests.stages.house import House, bash, house, say
 
 pytestmark = pytest.mark.real_cli

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from monitors.contract.wording import counted, dollars, duration
-from supervisor.cli import terminal
-from supervisor.cli.words import clean, local
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean, local
 
 MOST_FILES = 20
 """Files that are named; `--json` has all."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
-from supervisor.runtime.attached import relay_settings
+from supervisor.runtime.attached import hook, relay_settings
 from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
 from supervisor.runtime.attached.hook import ALL_SECONDS, CALL_SECONDS, CONTEXT
 from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE, RelaySettings
@@ -54,7 +54,7 @@ PROXIES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 GATES = (GATE, *{event for cli in NAMES for event, ours in adapter(cli).EVENTS.items() if ours == GATE})
 """The hooks whose answer says whether a call runs, of each CLI."""
 
-PROGRAM, SHELL_PROGRAM = Path(__file__).with_name("hook.py"), Path(__file__).with_name("hook.sh")
+PROGRAM, SHELL_PROGRAM = (Path(hook.__file__).with_name(name) for name in ("hook.py", "hook.sh"))
 
 _PYTHON = (os.path.realpath(sys.executable), "-I", "-S")
 
@@ -201,14 +201,14 @@ def ways_in(path: Path) -> str:
     try:
         by_event = json.loads(path.read_bytes())["hooks"]
         entries = [entry for event in GATES for entry in by_event.get(event, ())]
-        hooks = [hook for entry in entries for hook in entry.get("hooks", [entry])]
+        hooks = [one for entry in entries for one in entry.get("hooks", [entry])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
-    for hook in hooks:
-        if relay_settings.ROUTE in str(hook.get("url")):
-            asked = parse_qs(urlsplit(str(hook["url"])).query)
+    for one in hooks:
+        if relay_settings.ROUTE in str(one.get("url")):
+            asked = parse_qs(urlsplit(str(one["url"])).query)
             return f"by HTTP; while no daemon is there: {asked.get('away', ['?'])[0]}"
-        words = _words(str(hook.get("command", "")))
+        words = _words(str(one.get("command", "")))
         if words[:2] == ["set", "--"] and str(PROGRAM) in words:
             return f"by a compiled program; while no daemon is there: {words[4]}"
         for program, way, choice in ((SHELL_PROGRAM, "by bash", 3), (PROGRAM, "by Python", 2)):

@@ -5,7 +5,7 @@ import orjson
 import pytest
 
 from monitors.contract.tasks import Task
-from supervisor.cli.agent_words import (
+from supervisor.cli.output.agent_words import (
     COLUMNS,
     MOST_WAITING,
     below_row,
@@ -17,7 +17,7 @@ from supervisor.cli.agent_words import (
     summing_up,
     why,
 )
-from supervisor.cli.tables import table
+from supervisor.cli.output.tables import table
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.words import AgentState
 from tests.support import acting

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from supervisor.cli import terminal
-from supervisor.cli.words import clean
+from supervisor.cli.output import terminal
+from supervisor.cli.output.words import clean
 
 UNBOUNDED = 10_000
 """Characters of a line that only a program reads."""

@@ -3,7 +3,7 @@ from datetime import datetime
 import click
 import pytest
 
-from supervisor.cli.times import Duration, FutureMoment, PastMoment
+from supervisor.cli.output.times import Duration, FutureMoment, PastMoment
 from supervisor.runtime.clock import Clock
 
 

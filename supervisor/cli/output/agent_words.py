@@ -5,9 +5,9 @@ from shlex import quote
 from typing import Any
 
 from monitors.contract.wording import counted, dollars, duration
-from supervisor.cli import terminal
-from supervisor.cli.tables import Column
-from supervisor.cli.words import clean, local, when
+from supervisor.cli.output import terminal
+from supervisor.cli.output.tables import Column
+from supervisor.cli.output.words import clean, local, when
 
 SANDBOX = "SANDBOX"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from supervisor.cli.tables import Column, table
+from supervisor.cli.output.tables import Column, table
 
 COLUMNS = (Column("NAME"), Column("SIZE", right=True, spare=2), Column("AT", spare=1), Column("NOTE", most=60))
 

@@ -10,9 +10,9 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
-from supervisor.runtime.services.autopilot import Autopilot, AutopilotWanted
+from supervisor.runtime.services.people.autopilot import Autopilot, AutopilotWanted
 from tests.stages.daemon import Base, reached, served, until
-from tests.supervisor.runtime.services.test_orders import in_every_state
+from tests.supervisor.runtime.services.people.test_orders import in_every_state
 
 WAITS = "begin()\nwhile True:\n    hear()"
 TURNS = """

@@ -25,7 +25,7 @@ from supervisor.runtime.journal.forgetting import ForgottenWords, only_of
 from supervisor.runtime.log import log
 from supervisor.runtime.metrics.metrics import Metrics
 from supervisor.runtime.protection.protector import Protector
-from supervisor.runtime.services.removal import RemovalParts, remove
+from supervisor.runtime.services.people.removal import RemovalParts, remove
 from supervisor.runtime.state_files import StateFiles
 
 SEARCHED_BYTES = 1024 * 1024

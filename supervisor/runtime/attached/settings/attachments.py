@@ -20,8 +20,8 @@ from typing import Any, Literal
 import orjson
 
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.runtime.attached import settings_text
 from supervisor.runtime.attached.adapters.other_cli import adapter
+from supervisor.runtime.attached.settings import settings_text
 
 Scope = Literal["user", "project", "local"]
 MAX_BYTES = 4 * 1024 * 1024

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from supervisor.cli.client import Client, Wait
-from supervisor.cli.progress import QUIET_SECONDS, Shower, asked_of, shown
+from supervisor.cli.output.progress import QUIET_SECONDS, Shower, asked_of, shown
 
 
 class Clock:
@@ -79,9 +79,9 @@ def test_what_a_daemon_was_asked_for_is_shown_by_itself_if_the_daemon_does_not_s
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("supervisor.cli.progress.QUIET_SECONDS", (0.0, 3_600.0))
-    monkeypatch.setattr("supervisor.cli.progress.ASKED_SECONDS", 0.01)
-    monkeypatch.setattr("supervisor.cli.progress.UNTOLD_SECONDS", 0.0)
+    monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
+    monkeypatch.setattr("supervisor.cli.output.progress.ASKED_SECONDS", 0.01)
+    monkeypatch.setattr("supervisor.cli.output.progress.UNTOLD_SECONDS", 0.0)
     daemon = AskedDaemon(*work)
     with daemon.asking, daemon.answering:
         assert asked_of(cast("Client", daemon), daemon.forgets, "forgetting", "a1") == b"done"
