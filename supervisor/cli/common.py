@@ -5,6 +5,7 @@ import pwd
 import sys
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -32,6 +33,17 @@ BY_SIGNAL = 128
 TAKEN = 75
 """Exit code of `serve` where another daemon has the state directory or the socket: EX_TEMPFAIL of sysexits.h. The units
 start it no second time, which would end the same way."""
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds: `nan`, which no bound refuses, and `inf` are none. JSON sends both as no value at all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value!r} is no finite number. For no limit of this kind leave the option out.", param, ctx)
+        return number
 
 
 class UnconfirmedError(UsageError):

@@ -192,7 +192,7 @@ def last_lines(
     window = max(WINDOW, count)
     while True:
         begin, lines, found = max(0, last - window), make(), 0
-        kept: deque[str] = deque(maxlen=count)
+        kept: deque[str] = deque(maxlen=min(count, sys.maxsize))
         for one in events(daemon, wait, after=begin, **query):
             last = max(last, int(one.record.get("n", last)))
             made = lines(one)

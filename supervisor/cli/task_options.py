@@ -46,10 +46,12 @@ _OPTIONS = (
     click.option(
         "--max-cost",
         "max_cost_usd",
-        type=click.FloatRange(min=0, min_open=True),
+        type=common.FiniteRange(min=0, min_open=True),
         help="What it may cost, in US dollars, before it is ended.",
     ),
-    click.option("--max-minutes", type=click.FloatRange(min=0, min_open=True), help="How long it may run, in minutes."),
+    click.option(
+        "--max-minutes", type=common.FiniteRange(min=0, min_open=True), help="How long it may run, in minutes."
+    ),
     click.option("--max-tokens", type=_COUNT, help="Tokens that it may use, in and out, cached ones counted."),
     click.option("--max-memory-mb", type=_COUNT, help="Memory that its processes may have, in MiB."),
     click.option("--max-steps", type=_COUNT, help="How many calls of tools it may make."),
@@ -77,7 +79,7 @@ _OPTIONS = (
     click.option("--no-approval-tool", "auto_approve", multiple=True, help="Tool that never waits; several times."),
     click.option(
         "--approval-minutes",
-        type=click.FloatRange(min=0, min_open=True),
+        type=common.FiniteRange(min=0, min_open=True),
         help="How long an action waits before it is denied, in minutes.",
     ),
     click.option(

@@ -5,6 +5,7 @@ Pure: `acting` sends them. A page's form has texts; a body has what the daemon's
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any
 
 from monitors.contract.errors import UsageError
@@ -60,9 +61,12 @@ def number(body: Body, name: str) -> float | None:
     if not given:
         return None
     try:
-        return float(given)
-    except ValueError as error:
-        raise UsageError(f"{name}: {given[:40]!r} is no number; nothing was done.") from error
+        read = float(given)
+    except ValueError:
+        read = nan
+    if not isfinite(read):  # JSON would send no value for nan and inf, and so no limit
+        raise UsageError(f"{name}: {given[:40]!r} is no finite number; nothing was done.")
+    return read
 
 
 def texts(*names: str) -> Callable[[Body], dict[str, Any]]:

@@ -81,7 +81,7 @@ class UnavailableError(ChaperonError):
 class SubmissionRequest(BaseModel):
     """The body of a request: closed to fields that it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,64}$")]

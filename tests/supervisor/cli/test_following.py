@@ -112,7 +112,7 @@ async def test_a_daemon_that_stays_away_is_waited_for_no_longer_than_is_said(
         list(follow_events(daemon, 0, wait=wait_for, pause=lambda _: pytest.fail("it waits"), patience=0.0))
 
 
-@pytest.mark.parametrize(("count", "lines"), [(1, 1), (3, 1), (3, 2), (10**6, 1), (0, 1)])
+@pytest.mark.parametrize(("count", "lines"), [(1, 1), (3, 1), (3, 2), (10**6, 1), (10**30, 1), (0, 1)])
 async def test_the_last_lines_are_as_many_as_are_wanted_however_many_events_say_nothing(
     base: Base, count: int, lines: int
 ) -> None:

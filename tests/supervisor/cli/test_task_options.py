@@ -69,3 +69,11 @@ def test_what_is_said_of_approvals_is_sent_and_nothing_else(words: tuple[str, ..
 
 def test_what_is_not_said_is_left_to_the_configuration() -> None:
     assert body() == {}
+
+
+@pytest.mark.parametrize("option", ["--max-cost", "--max-minutes", "--approval-minutes"])
+@pytest.mark.parametrize("number", ["nan", "inf", "1e400"])
+def test_a_bound_that_is_no_finite_number_is_refused_and_not_sent_as_none(option: str, number: str) -> None:
+    done = CliRunner().invoke(options, (option, number))
+    assert done.exit_code == 2, done.output
+    assert "no finite number" in done.output

@@ -60,5 +60,31 @@ def test_every_doubled_key_is_told_with_the_line_of_the_first() -> None:
     )
 
 
+def aliases(levels: int, item: str) -> str:
+    """Values of nine aliases each of the ones before: nine times as many on each level."""
+    row = ", ".join
+    lines = [f"a0: &a0 [{row(['x'] * 9)}]"]
+    lines += [f"a{level}: &a{level} [{row([item % (level - 1)] * 9)}]" for level in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("item", ["*a%d", "{k: *a%d}", "{? [*a%d] : v}"])
+def test_aliases_of_aliases_that_no_reader_could_take_are_refused_with_the_place(item: str) -> None:
+    with pytest.raises(YamlError, match="aliases repeat more than 100,000 values here") as caught:
+        parse(aliases(12, item))
+    assert [flaw.line for flaw in caught.value.flaws] == [6]
+    merged = "a0: &a0 {x: 1, y: 2}\n" + "\n".join(
+        f"a{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 9)}]}}" for level in range(1, 12)
+    )
+    with pytest.raises(YamlError, match="aliases repeat more than"):
+        parse(merged)
+
+
+def test_many_values_that_are_written_and_some_that_are_repeated_are_taken() -> None:
+    assert len(parse("[" + "x, " * 120_000 + "x]").value) == 120_001
+    assert len(parse(aliases(4, "*a%d")).value["a3"]) == 9
+
+
 def test_a_key_that_overrides_a_merged_one_is_no_double() -> None:
     assert parse("a: &a {x: 1}\nb: {<<: *a, x: 2}").value["b"] == {"x": 2}

@@ -22,7 +22,7 @@ ENDED = {"time": "its end was reached", "budget": "its budget was spent", "perso
 @click.option("--for", "seconds", type=Duration(), help="How long: 90m, 8h or 1d.")
 @click.option("--until", type=FutureMoment(), help="Until then: 07:00, 2026-11-23 or 2026-11-23T07:00.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0, min_open=True), help="What all agents may cost, in US dollars."
+    "--max-cost", type=common.FiniteRange(min=0, min_open=True), help="What all agents may cost, in US dollars."
 )
 @click.option("--reason", default="", help="What the journal says about why.")
 @click.option("--request-id", default="", help="An id of this request: given twice, it begins one.")

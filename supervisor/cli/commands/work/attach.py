@@ -44,7 +44,7 @@ def when_away_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--wait",
-            type=click.FloatRange(0, 3600),
+            type=common.FiniteRange(0, 3600),
             default=CALL_SECONDS,
             show_default=True,
             help="How many seconds a call waits for a daemon that is away before that.",

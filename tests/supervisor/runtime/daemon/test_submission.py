@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from monitors.contract.errors import UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Limits
@@ -115,6 +116,13 @@ async def test_a_task_in_home_or_around_the_state_is_refused_and_may_have_a_work
 async def test_variables_of_git_do_not_lead_it_astray(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     assert await base.submission().check() == str(base.repo)
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", float("inf")])
+def test_a_cost_that_bounds_nothing_is_refused(number: object) -> None:
+    for one in ({"max_cost_usd": number}, {"own_limits": {"max_cost_usd": number}}):
+        with pytest.raises(ValidationError, match="max_cost_usd"):
+            Submission.model_validate({"prompt": "x", "repository": "/r", **one})
 
 
 def test_a_task_takes_what_it_does_not_say_from_the_configuration() -> None:

@@ -22,5 +22,5 @@ async def test_agents_are_left_alone_and_a_person_comes_back(base: Base) -> None
 
 async def test_options_that_do_not_go_together_are_refused(base: Base) -> None:
     async with served(base):
-        for wrong in (("--for", "8h", "--until", "07:00"), ("--off", "--max-cost", "2")):
+        for wrong in (("--for", "8h", "--until", "07:00"), ("--off", "--max-cost", "2"), ("--max-cost", "nan")):
             assert (await chaperon("autopilot", *wrong)).exit_code == 2
