@@ -9,6 +9,7 @@ from checkpoints.git.objects import EMPTY_TREE, EXECUTABLE, FILE, TreeEntry
 from checkpoints.git.trees import Pair, differences, files_in
 from checkpoints.model import Change, Checkpoint, Difference, Kept
 from checkpoints.paths import bytes_of, is_within, parent_of, text_of
+from checkpoints.restore.ignored_then import IgnoredThen
 from checkpoints.store.store import Store
 from checkpoints.workspace.safe_open import Folders, kind_at, names_in
 from checkpoints.workspace.scan import STAGING_PREFIX
@@ -60,7 +61,7 @@ def _is_full_folder(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.is_folder and entry.id != EMPTY_TREE
 
 
-def work_out(store: Store, root: int, present: Checkpoint, target: Checkpoint) -> Work:
+def work_out(store: Store, root: int, present: Checkpoint, target: Checkpoint, ignored: IgnoredThen) -> Work:
     """Return what is to be done to turn the present into the target, and what cannot or must not be done.
 
     Args:
@@ -68,6 +69,7 @@ def work_out(store: Store, root: int, present: Checkpoint, target: Checkpoint) -
         root: The workspace, open.
         present: A checkpoint of the workspace as it is.
         target: Where to go.
+        ignored: What was ignored there: a path that is captured only since its rule went may be older than the target.
     """
     pairs = list(differences(store, bytes.fromhex(present.tree), bytes.fromhex(target.tree)))
     blocks = _skipped_paths(present, target)
@@ -75,7 +77,7 @@ def work_out(store: Store, root: int, present: Checkpoint, target: Checkpoint) -
         for pair in pairs:
             folders.trim()
             if not any(is_within(pair.path, blocked) for blocked in blocks):
-                why = _in_the_way(store, folders, pair)
+                why = _in_the_way(store, folders, pair) or _older(pair, target, ignored)
                 if why:
                     blocks[pair.path] = why
     return without(pairs, blocks)
@@ -129,6 +131,15 @@ def _in_the_way(store: Store, folders: Folders, pair: Pair) -> str:
         if fd is not None and _holds_more(store, fd, pair.before.id):
             return "The folder holds files that are not captured, so it is not replaced by a file."
     return ""
+
+
+def _older(pair: Pair, target: Checkpoint, ignored: IgnoredThen) -> str:
+    """Say why what is there now may have been there at the target, which does not have it; empty if it was not."""
+    if pair.after is not None or pair.before is None or _is_full_folder(pair.before):
+        return ""
+    if not ignored.has(pair.path, is_folder=pair.before.is_folder):
+        return ""
+    return f"It was ignored at {target.name}, so it was not captured there, and may be older."
 
 
 def _holds_more(store: Store, fd: int, tree: bytes) -> bool:

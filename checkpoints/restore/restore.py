@@ -14,10 +14,11 @@ from dataclasses import replace
 
 from checkpoints.errors import RestoreFailedError, RestoreRefusedError, StoreDamagedError, StoreFullError
 from checkpoints.git.trees import Pair, differences, lookup
-from checkpoints.model import CaptureContext, Change, Checkpoint, Kept, Reason, RestorePlan, RestoreResult
+from checkpoints.model import CaptureContext, Change, Checkpoint, Difference, Kept, Reason, RestorePlan, RestoreResult
 from checkpoints.paths import bytes_of, is_within, text_of
 from checkpoints.restore.apply import Application, InTheWayError
 from checkpoints.restore.branch import check_movable, move_branch
+from checkpoints.restore.ignored_then import IgnoredThen
 from checkpoints.restore.plan import compare, describe, staging_name, unusual, without, work_out
 from checkpoints.steps import Step, no_step
 from checkpoints.store.restore_journal import JournalFile, RestoreJournal
@@ -74,14 +75,14 @@ class Restorer:
             undo = self._capturer.capture(replace(facts, reason=Reason.UNDO), scrub=thorough)
             root = self._capturer.open()
             try:
-                work = work_out(self._store, root, undo, target)
+                work = work_out(self._store, root, undo, target, self._ignored_at(target))
             finally:
                 os.close(root)
             return RestorePlan(
                 target=target,
                 undo=undo,
                 changes=describe(work.pairs),
-                lost=compare(self._store, target, undo),
+                lost=_without_kept(compare(self._store, target, undo), work.kept),
                 kept=work.kept,
                 unusual=unusual(self._store, undo, work.pairs),
                 warnings=self._warnings(target, undo, with_branch=with_branch),
@@ -231,6 +232,10 @@ class Restorer:
             all_kept.append(Kept(text_of(path), "It was not captured: it is new, or was ignored until now."))
         return all_kept
 
+    def _ignored_at(self, target: Checkpoint) -> IgnoredThen:
+        rules = repository.ignore_sources(repository.find(self._capturer.workspace)).rules()
+        return IgnoredThen(self._store, bytes.fromhex(target.tree), rules, self._capturer.scope)
+
     def _has(self, checkpoint: Checkpoint, path: bytes) -> bool:
         return lookup(self._store, bytes.fromhex(checkpoint.tree), path) is not None
 
@@ -311,3 +316,9 @@ def _check_confirmed(plan: RestorePlan, *, confirmed: bool, unusual_confirmed: b
 def _some(paths: Sequence[bytes] | set[bytes]) -> str:
     shown = [text_of(path) for path in sorted(paths)[:_SHOWN]]
     return ", ".join(shown) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
+
+
+def _without_kept(lost: Sequence[Difference], kept: Sequence[Kept]) -> tuple[Difference, ...]:
+    """Return what is lost without what stays as it is."""
+    spared = {one.path for one in kept}
+    return tuple(one for one in lost if one.path not in spared)

@@ -162,6 +162,29 @@ def test_ignored_files_stay_even_where_only_an_uncommitted_rule_ignored_them(
     assert {(workspace / name).read_text() for name in ("precious", "x.log", "build/out")} == {"keep me"}
 
 
+def test_what_was_ignored_then_stays_if_its_rule_went_since(workspace: Path, capturer: Capturer) -> None:
+    (workspace / "sub").mkdir()
+    (workspace / "sub/.gitignore").write_text("deep\n")
+    ignored = ("a.log", "build/out/x", "sub/deep")
+    for name in ignored:
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("a person's, and older than the agent")
+    target = capturer.capture(MOMENT)
+    (workspace / ".gitignore").write_text("")
+    (workspace / "sub/.gitignore").unlink()
+    (workspace / "new").write_text("the agent's")
+    plan = Restorer(capturer).plan(target, MOMENT)
+    assert {one.path for one in plan.kept} == set(ignored)
+    assert not {one.path for one in plan.lost} & set(ignored)
+    result = go_back(capturer, target)
+    assert {(workspace / name).read_text() for name in ignored} == {"a person's, and older than the agent"}
+    assert not (workspace / "new").exists()
+    assert (workspace / ".gitignore").read_text() == "*.log\nbuild/\n"
+    go_back(capturer, capturer.store.find(result.undo))
+    assert (workspace / "new").read_text() == "the agent's"
+    assert (workspace / "a.log").read_text() == "a person's, and older than the agent"
+
+
 def test_a_folder_with_ignored_files_in_it_stays_and_is_named(workspace: Path, capturer: Capturer) -> None:
     target = capturer.capture(MOMENT)
     (workspace / "new").mkdir()
