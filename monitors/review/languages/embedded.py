@@ -96,13 +96,26 @@ _RUN_SETTINGS = frozenset({"script-shell", "shell", "editor", "viewer", "git", "
 """Settings of package managers whose value they run."""
 
 
-def _of_completions(invocation: Invocation) -> list[str]:
-    """Return the command that a shell runs for the completions of another."""
-    for at, word in enumerate(invocation.args):
-        if word[:2] in ("-C", "-F") and word[:1] == "-":
-            value = word[2:] or "".join(invocation.args[at + 1 : at + 2])
-            return [value] if word[:2] == "-C" else []
-    return []
+def _callbacks(*options: str) -> Callable[[Invocation], list[str]]:
+    """Return what finds the commands that a program runs in turn, as these options of it name them."""
+
+    def found(invocation: Invocation) -> list[str]:
+        """Return the value of each."""
+        words, texts = [str(word) for word in invocation.args], []
+        for at, word in enumerate(words):
+            name, equals, value = word.partition("=")
+            if name in options or name[1:] in options:  # Go's options may have two dashes
+                texts += [value] if equals else words[at + 1 : at + 2]
+            elif word[:2] in options:
+                texts.append(word[2:])
+        return texts
+
+    return found
+
+
+def _of_jobs(invocation: Invocation) -> list[str]:
+    """Return the command that `jobs -x` runs."""
+    return [" ".join(invocation.args[1:])] if invocation.args[:1] == ["-x"] else []
 
 
 def _of_make(invocation: Invocation) -> list[str]:
@@ -129,9 +142,11 @@ def _of_git(invocation: Invocation) -> list[str]:
     for at, word in enumerate(args):
         after = args[at + 1] if at + 1 < len(args) else ""
         name, equals, value = word.partition("=")
-        if word in ("-x", "--extcmd", "--exec") and {"difftool", "rebase"}.intersection(args[:at]):
+        if (word in ("-x", "--extcmd", "--exec") and {"difftool", "rebase"}.intersection(args[:at])) or (
+            word in ("--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd") and "send-email" in args[:at]
+        ):
             found.append(after)
-        elif (equals and name in ("--extcmd", "--exec")) or (
+        elif (equals and name in ("--extcmd", "--exec", "--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd")) or (
             equals and args[at - 1] == "-c" and at and _KEYS.match(name)
         ):
             found.append(value)
@@ -164,7 +179,10 @@ def _of_builders(invocation: Invocation) -> list[str]:
 _SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
     "git": _of_git,
     "gh": _of_gh,
-    "complete": _of_completions,
+    **dict.fromkeys(("complete", "compgen", "mapfile", "readarray"), _callbacks("-C")),
+    "jobs": _of_jobs,
+    "go": _callbacks("-exec", "-toolexec", "-vettool"),
+    "sftp": _callbacks("-D"),
     **dict.fromkeys(("mysql", "mariadb", "sqlite3", "psql"), _of_clients),
     **dict.fromkeys(("npm", "pnpm", "yarn"), _of_npm),
     **dict.fromkeys(("make", "gmake", "bmake"), _of_make),

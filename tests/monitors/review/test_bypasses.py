@@ -37,6 +37,7 @@ QUOTES = [
 ]
 SEPARATORS = [
     "ls\nrm -rf /etc", "git commit -m x\ngit reset --hard", "ls & rm -rf /etc", "ls |& rm -rf /etc", "case a in a) rm -rf /etc;; esac", "bash <<E\nrm -rf /etc\nE", "cat <(rm -rf /etc)", "ls > >(rm -rf /etc)", "echo $(rm -rf /etc)", "echo `rm -rf /etc`",
+    "mapfile -C 'rm -rf /etc;:' -c 1 x < a", "readarray -c1 -C'rm -rf /etc;:' x < a", "compgen -C 'rm -rf /etc'", "complete -F f -C 'rm -rf /etc' x", "jobs -x rm -rf /etc", "go run -exec 'rm -rf /etc' .", "go test --exec='rm -rf /etc' ./...", "go build -toolexec='rm -rf /etc' .", "sftp -D 'rm -rf /etc' x", "git send-email --sendmail-cmd='rm -rf /etc' x.patch",
     "(( a[$(rm -rf /etc)] ))", "coproc rm -rf /etc", "f() { rm -rf /etc; }; f", "trap 'rm -rf /etc' EXIT", "ls;rm -rf /etc", "ls||rm -rf /etc", "echo \"$(rm -rf /etc)\"", "x=$(rm -rf /etc)", "[ -n \"$(rm -rf /etc)\" ]", "\"git\">/dev/null reset --hard",
 ]  # fmt: skip
 CODE = [
