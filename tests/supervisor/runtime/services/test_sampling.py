@@ -17,7 +17,7 @@ from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes.bounds.resources import Figures
-from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, _Watched
+from supervisor.runtime.services.sampling import AT_LEAST_EVERY_SECONDS, Sampling, Target, _Watched
 from supervisor.runtime.shim import process_tree
 from tests.stages.house import bash, house, say
 from tests.stages.session import Play
@@ -154,6 +154,22 @@ async def test_who_is_whose_child_is_looked_up_once_for_all_agents(monkeypatch: 
         await Sampling(board, cast("Journal", Accepting()), lambda _: 0, told.append, Clock()).look()
     assert looks == ["everybody"]
     assert [event.processes for event in told if isinstance(event, events.ResourcesSeen)] == [1, 1, 1, 1]
+
+
+def test_agents_in_control_groups_are_found_there_and_no_other_process_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    monkeypatch.setattr(process_tree, "all_children", lambda: pytest.fail("the machine's processes were looked at"))
+    looks = Sampling(
+        Board(lambda submitted: Play().make(submitted)),
+        cast("Journal", Accepting()),
+        lambda _: 0,
+        lambda _: None,
+        Clock(),
+    )
+    looks._watched["a1"] = _Watched()
+    assert looks._pass([Target("a1", 1, True, tmp_path, None)])["a1"].processes == 1
 
 
 @pytest.mark.real_cli
