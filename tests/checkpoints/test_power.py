@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class Disk:
         self.contents: dict[int, bytes] = {}
         self.names: dict[int, dict[str, int]] = {}
         self.kinds: dict[int, int] = {}
+        self.held: dict[int, int] = {}
+        """A descriptor of each inode that was noted: its number is given to no other file meanwhile."""
         self.cut: Callable[[], None] = lambda: None
         """Called after each sync: that is when the power may go."""
         for name in ("fsync", "fdatasync"):
@@ -53,6 +55,8 @@ class Disk:
 
     def note(self, path: Path) -> None:
         state = path.lstat()
+        if state.st_ino not in self.held:
+            self.held[state.st_ino] = os.open(path, os.O_PATH | os.O_NOFOLLOW)
         self.kinds[state.st_ino] = state.st_mode
         if stat.S_ISDIR(state.st_mode):
             self.note_names(path)
@@ -89,8 +93,11 @@ class Disk:
 
 
 @pytest.fixture(params=[False, True], ids=["names late", "names early"])
-def disk(request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
-    return Disk(workspace.parent, monkeypatch, eager=request.param)
+def disk(request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    made = Disk(workspace.parent, monkeypatch, eager=request.param)
+    yield made
+    for fd in made.held.values():
+        os.close(fd)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from monitors.review.checks import carried, code, environment, secrets, sending, shells, verbs
 from monitors.review.checks.lookalikes import lookalike
+from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
 from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
@@ -151,11 +152,14 @@ _SHARED = frozenset({"cloud", "cluster", "container", "infrastructure", "hosting
 
 
 def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
-    """Return the finding for a program of others' machines or stores that is told to destroy by a verb no rule has."""
+    """Return the finding for a program of others' machines or stores that is told to destroy by a verb no rule has.
+
+    What users say of a program of their own is all that counts for it.
+    """
     if not program.effect or program.effect not in _SHARED or verbs.is_dry(invocation):
         return None
     verb = verbs.destroying(invocation, operands)
-    if not verb:
+    if not verb or program not in PROGRAMS:
         return None
     return Finding(
         f"{program.effect}.verb",

@@ -219,3 +219,17 @@ def test_a_store_of_another_project_is_refused(store: Store, tmp_path: Path) -> 
     store.close()
     with pytest.raises(CheckpointError, match="belongs to"):
         Store(store.folder, tmp_path / "other")
+
+
+@pytest.mark.parametrize("content", [b"", b"CHAPWAL1\x00\xb9" * 60_000, b"\xff", b"0" * 40])
+def test_a_ref_of_which_a_power_cut_left_anything_is_written_anew(
+    store: Store, workspace: Path, capturer: Capturer, content: bytes
+) -> None:
+    made = capturer.capture(MOMENT)
+    store.settle()
+    store.close()
+    ref = store.objects / "refs/checkpoints" / made.name
+    ref.write_bytes(content)
+    again = Store(store.folder, workspace)
+    assert ref.read_text() == f"{made.commit}\n"
+    again.close()
