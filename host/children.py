@@ -12,12 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import anyio
-import anyio.lowlevel
-import anyio.to_thread
+
+from host.threads import until_cancelled
 
 READ_BYTES = 65_536
 """Read at once: the capacity of a pipe (pipe(7))."""
@@ -114,29 +115,8 @@ async def run_child_async(command: ChildCommand) -> ChildResult:
     Raises:
         OSError: It could not be started.
     """
-    stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_tell_when_cancelled, stop)
-            own = anyio.CapacityLimiter(1)  # the loop's own threads are few, and a program may take an hour
-            try:
-                result: ChildResult | OSError = await anyio.to_thread.run_sync(run_child, command, stop, limiter=own)
-            except OSError as error:  # within the group it would come out as a group of errors
-                result = error
-            tasks.cancel_scope.cancel()
-    finally:
-        os.close(stop)
-    await anyio.lowlevel.checkpoint_if_cancelled()  # a result that nobody waits for is none
-    if isinstance(result, OSError):
-        raise result
-    return result
-
-
-async def _tell_when_cancelled(stop: int) -> None:
-    try:
-        await anyio.sleep_forever()
-    finally:
-        os.eventfd_write(stop, 1)
+    own = anyio.CapacityLimiter(1)  # the loop's own threads are few, and a program may take an hour
+    return await until_cancelled(partial(run_child, command), own)
 
 
 class _Kept:

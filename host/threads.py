@@ -2,17 +2,22 @@
 
 A program may use up all processes of its user, or of their control group; each thread counts as one. Then
 `anyio.to_thread.run_sync` raises, and whatever asked for the thread would end, the daemon with it. Foreign code in a
-thread may wait for what an agent holds up: `host.cut_waits` says how, and cuts it.
+thread may wait for what an agent holds up: `host.cut_waits` says how, and cuts it. Other work is told if it is given
+up.
 """
 
+import os
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from host.cut_waits import waits_cut
+
+T = TypeVar("T")
 
 AGAIN_SECONDS = 0.1
 """Between two tries to get a thread."""
@@ -59,3 +64,36 @@ def wait_for_threads(tell: Callable[[str], object]) -> None:
 
     waiting.waits = True  # type: ignore[attr-defined]
     setattr(anyio.to_thread, run_sync.__name__, waiting)
+
+
+async def until_cancelled(work: Callable[[int], T], limiter: anyio.CapacityLimiter) -> T:
+    """Do what blocks in a thread, and let it know if this is cancelled; it returns once the work has ended.
+
+    Args:
+        work: It is given a descriptor that becomes readable then.
+        limiter: Bounds the threads.
+    """
+    stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+    done: list[T] = []
+    failed: list[Exception] = []
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_tell_when_cancelled, stop)
+            try:
+                done.append(await anyio.to_thread.run_sync(work, stop, limiter=limiter))
+            except Exception as error:  # noqa: BLE001 - within the group it would come out as a group of errors
+                failed.append(error)
+            tasks.cancel_scope.cancel()
+    finally:
+        os.close(stop)
+    await anyio.lowlevel.checkpoint_if_cancelled()  # a result that nobody waits for is none
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+async def _tell_when_cancelled(stop: int) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        os.eventfd_write(stop, 1)

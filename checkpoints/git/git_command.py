@@ -63,6 +63,7 @@ def run_git(
     timeout_seconds: float,
     niceness: int = 0,
     where: Path | None = None,
+    stop: int | None = None,
 ) -> str:
     """Run git on a repository of chaperon's own and return its output.
 
@@ -73,9 +74,10 @@ def run_git(
         timeout_seconds: After this the process group is killed.
         niceness: Added to the priority, so that agents run first.
         where: The working directory; the repository if it is left out.
+        stop: A descriptor that becomes readable if the caller gives it up.
 
     Raises:
-        CheckpointError: Git is not there, failed, or took too long.
+        CheckpointError: Git is not there, failed, took too long, or was given up.
     """
     options = [word for option in _OPTIONS for word in ("-c", option)]
     place = where or git_folder or Path("/")
@@ -90,7 +92,8 @@ def run_git(
                 seconds=timeout_seconds,
                 output_bytes=MOST_OUTPUT,
                 niceness=niceness,
-            )
+            ),
+            stop,
         )
     except FileNotFoundError as error:
         raise CheckpointError(
@@ -98,7 +101,9 @@ def run_git(
             way_out="Install git.",
         ) from error
     if done.code is None:
-        raise CheckpointError(f"`git {words[0]}` on {place} took more than {timeout_seconds:.0f} s and was ended.")
+        raise CheckpointError(
+            f"`git {words[0]}` on {place} took more than {timeout_seconds:.0f} s, or was given up, and was ended."
+        )
     if done.flooded:
         raise CheckpointError(f"`git {words[0]}` on {place} printed more than {MOST_OUTPUT} bytes and was ended.")
     if done.code != 0:

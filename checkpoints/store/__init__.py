@@ -1,5 +1,6 @@
 """The store of one project: objects, ledger, write-ahead log, upkeep.
 
+borrowed         the objects of others that a store borrows, looked through before git reads them
 deletion         the end of a store
 health           verification of a store
 layout           the folders and files that a store begins with, and who owns it

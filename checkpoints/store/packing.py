@@ -12,6 +12,7 @@ from pathlib import Path
 
 from checkpoints.errors import StoreFullError
 from checkpoints.git.git_command import run_git
+from checkpoints.store.borrowed import check_borrowed
 from checkpoints.store.store import Store
 
 TIMEOUT_SECONDS = 3_600.0
@@ -30,8 +31,13 @@ class Packed:
     """Whether objects were borrowed before and are not now."""
 
 
-def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Packed:
+def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS, stop: int | None = None) -> Packed:
     """Pack a store. Safe to call at any time, from any thread, and to be killed in.
+
+    Args:
+        store: The store.
+        timeout_seconds: After this it is given up.
+        stop: A descriptor that becomes readable if the caller gives it up.
 
     Raises:
         StoreFullError: There is not enough free space to be safe; nothing was changed.
@@ -39,9 +45,11 @@ def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Packed:
     """
     _check_room(store, store.size_bytes)
     borrowed = store.borrows
+    if borrowed:
+        check_borrowed(store.objects / "objects")
     commits, old = store.begin_packing()
     try:
-        new = _write_pack(store, commits, timeout_seconds) if commits else None
+        new = _write_pack(store, commits, timeout_seconds, stop) if commits else None
     except BaseException:
         _remove_unfinished(store.packs)
         raise
@@ -58,7 +66,7 @@ def _check_room(store: Store, size: int) -> None:
         )
 
 
-def _write_pack(store: Store, commits: frozenset[str], timeout_seconds: float) -> str:
+def _write_pack(store: Store, commits: frozenset[str], timeout_seconds: float, stop: int | None) -> str:
     """Write a pack with all that these commits hold, borrowed objects included, and return its name."""
     prefix = store.packs / "tmp_packing"
     digest = run_git(
@@ -67,6 +75,7 @@ def _write_pack(store: Store, commits: frozenset[str], timeout_seconds: float) -
         lines="".join(f"{commit}\n" for commit in sorted(commits)),
         timeout_seconds=timeout_seconds,
         niceness=NICENESS,
+        stop=stop,
     ).strip()
     for suffix in (".pack", ".idx"):
         written = prefix.with_name(f"{prefix.name}-{digest}{suffix}")

@@ -30,6 +30,7 @@ def maintain(
     policy: RetentionPolicy = RetentionPolicy(),  # noqa: B008
     *,
     held: Collection[str] = (),
+    stop: int | None = None,
 ) -> Upkeep:
     """Settle, sweep, drop and pack as far as that is needed.
 
@@ -38,6 +39,7 @@ def maintain(
         now: Unix time in seconds.
         policy: Which checkpoints stay, and how large the store may be.
         held: Names of checkpoints that must stay whatever the policy says.
+        stop: A descriptor that becomes readable if the caller gives it up.
 
     Raises:
         StoreFullError: There was no room to settle or to pack; nothing is lost.
@@ -46,17 +48,17 @@ def maintain(
     store.settle()
     store.sweep()
     dropped = _drop(store, now, policy, held, over_quota=False)
-    packed = pack(store) if _is_worth_packing(store, dropped) else None
+    packed = pack(store, stop=stop) if _is_worth_packing(store, dropped) else None
     quota = policy.quota_bytes
     if quota is not None and store.size_bytes > quota:
         more = _drop(store, now, policy, held, over_quota=True)
-        packed = pack(store) if more else packed
+        packed = pack(store, stop=stop) if more else packed
         dropped += more
     size = store.size_bytes
     return Upkeep(dropped, packed, size, quota is not None and size > quota)
 
 
-def forget(store: Store, agent: str) -> tuple[str, ...]:
+def forget(store: Store, agent: str, stop: int | None = None) -> tuple[str, ...]:
     """Drop an agent's checkpoints with all that only they hold, now; returns their names.
 
     Killed in between, a second call does the rest.
@@ -64,6 +66,7 @@ def forget(store: Store, agent: str) -> tuple[str, ...]:
     Args:
         store: The store.
         agent: The agent's name.
+        stop: A descriptor that becomes readable if the caller gives it up.
 
     Raises:
         UsageError: A restore that was cut short needs one of them; nothing was dropped.
@@ -76,7 +79,7 @@ def forget(store: Store, agent: str) -> tuple[str, ...]:
     if names:
         store.drop(names)
     store.sweep()
-    pack(store)
+    pack(store, stop=stop)
     store.blank_log()
     return names
 

@@ -75,7 +75,8 @@ def works_over_a_restart(machine: Booted, url: str) -> None:
     machine.wait("chaperon ps --all --json | grep -q '\"done\"'")
     assert machine.ada("cat ~/repo/second ~/repo/third") == "2\n3\n"
     assert "1 run on; nothing is missing" in machine.ada("chaperon ps --all")
-    assert machine.ada("test -s /run/chaperon-panel/ada/link && stat -c %a /run/chaperon-panel/ada/link") == "600\n"
+    machine.wait("test -s /run/chaperon-panel/ada/link")
+    assert machine.ada("stat -c %a /run/chaperon-panel/ada/link") == "600\n"
     states = [machine.unit(f"chaperon{part}@ada", "ActiveState") for part in ("", "-gateway", "-panel")]
     assert states == [["active"]] * 3
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from checkpoints.store.deletion import delete_store
 from checkpoints.store.restore_journal import in_use, journals_in
 from checkpoints.store.store import Store
 from checkpoints.store.upkeep import forget
+from host.threads import until_cancelled
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.runtime.checkpointing.keyed_locks import KeyedLocks
 from supervisor.runtime.log import log
@@ -93,6 +95,10 @@ class Stores:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in one of a few threads."""
         return await anyio.to_thread.run_sync(work, limiter=self.threads)
+
+    async def until_cancelled(self, work: Callable[[int], T]) -> T:
+        """Do blocking work in one of a few threads, given a descriptor that becomes readable if it is given up."""
+        return await until_cancelled(work, self.threads)
 
     def _folder_of(self, project: Path) -> Path:
         return self.folder / sha256(str(project).encode()).hexdigest()[:16]
@@ -197,7 +203,7 @@ class Stores:
         if folder not in await self.in_thread(self._folders):
             return ()
         store = await self.open(folder)
-        return await self.in_thread(lambda: forget(store, agent))
+        return await self.until_cancelled(partial(forget, store, agent))
 
     async def delete(self, project: str) -> None:
         """Delete the store of a project, all of it. Nobody may use it meanwhile.

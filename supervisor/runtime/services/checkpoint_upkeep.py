@@ -127,7 +127,9 @@ class CheckpointUpkeep:
         """Settle, drop and pack, if something came to the store since or time may have made something old."""
         now, policy, held = self._clock.wall(), self._policy, self._board.projects.needs(str(store.project))
         try:
-            done = await self._manager.stores.in_thread(lambda: maintain(store, now, policy, held=held))
+            done = await self._manager.stores.until_cancelled(
+                lambda stop: maintain(store, now, policy, held=held, stop=stop)
+            )
         except (ChaperonError, OSError, pygit2.GitError) as error:
             what = f"The store {store.folder} could not be tidied: {error}"
             self._fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")

@@ -1,17 +1,22 @@
 """Packing, damage, and the end of a store."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from checkpoints.errors import CheckpointError, StoreDamagedError, StoreFullError
+from checkpoints.store import packing
 from checkpoints.store.deletion import delete_store
 from checkpoints.store.health import examine, repair
 from checkpoints.store.packing import pack
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
+from host.threads import until_cancelled
+from supervisor.runtime.shim import process_tree
 from tests.checkpoints.restore.test_restore import go_back
 from tests.checkpoints.support import MOMENT, git, shape
 
@@ -233,3 +238,34 @@ def test_a_ref_of_which_a_power_cut_left_anything_is_written_anew(
     again = Store(store.folder, workspace)
     assert ref.read_text() == f"{made.commit}\n"
     again.close()
+
+
+@pytest.mark.parametrize("place", ["info/alternates", "pack/pack-a.idx", "aa/" + "b" * 38])
+def test_a_store_that_borrows_from_a_folder_with_a_pipe_is_not_packed(
+    store: Store, workspace: Path, capturer: Capturer, place: str
+) -> None:
+    capturer.capture(MOMENT)
+    assert store.borrows
+    pipe = workspace / ".git/objects" / place
+    pipe.parent.mkdir(exist_ok=True)
+    os.mkfifo(pipe)
+    with pytest.raises(CheckpointError, match=r"is no plain file|cannot be looked at|could not be looked at"):
+        pack(store)
+    pipe.unlink()
+    assert pack(store).gave_back
+
+
+async def test_a_pack_that_waits_for_an_agents_pipe_ends_as_soon_as_it_is_given_up(
+    store: Store, workspace: Path, capturer: Capturer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "check_borrowed", lambda _: None)  # it came after the look
+    capturer.capture(MOMENT)
+    os.mkfifo(workspace / ".git/objects/info/alternates")
+    children = set(process_tree.descendants(os.getpid()))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(until_cancelled, lambda stop: pack(store, stop=stop), anyio.CapacityLimiter(1))
+        with anyio.fail_after(20):
+            while not set(process_tree.descendants(os.getpid())) - children:
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    assert set(process_tree.descendants(os.getpid())) <= children
