@@ -20,6 +20,9 @@ from supervisor.config.yaml_tree import Document, YamlError, parse
 from supervisor.rehearsal import script as scripts
 from supervisor.rehearsal.expect import Expect, Texts, one_or_many
 
+MOST_BYTES = 1_048_576
+"""Most of a scenario's file: the longest that ships has 12 kB."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioPaths:
@@ -346,9 +349,12 @@ def load(path: Path) -> Scenario:
         ScenarioError: The file cannot be read, or something in it is wrong.
     """
     try:
-        text = path.read_text()
+        with path.open("rb") as opened:
+            text = opened.read(MOST_BYTES + 1).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(str(path), [(1, 1, f"it cannot be read: {error}")]) from None
+    if len(text) > MOST_BYTES:
+        raise ScenarioError(str(path), [(1, 1, f"it holds more than {MOST_BYTES} bytes, which no scenario has")])
     return read(text, str(path), str(path.absolute().parent))
 
 

@@ -171,6 +171,8 @@ def test_what_is_no_scenario_is_refused_with_a_place(text: str) -> None:
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"missing\.yaml:1:1: it cannot be read"):
         scenarios.load(tmp_path / "missing.yaml")
+    with pytest.raises(scenarios.ScenarioError, match="holds more than 1048576 bytes"):
+        scenarios.load(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize("name", ["demo", "bad-days", "steered"])

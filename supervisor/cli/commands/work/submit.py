@@ -20,6 +20,9 @@ from supervisor.cli.client_errors import MisusedError
 from supervisor.cli.commands.work.task import ADD_SECONDS
 from supervisor.cli.output import terminal
 
+MOST_BYTES = 64 * 1024 * 1024
+"""Most of a file of tasks: ten thousand tasks have 10 MB."""
+
 TASK_ID = re.compile(r"t-[0-9a-f]{8}")
 
 SHOWN = 20
@@ -69,7 +72,7 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
     """
 
     def work() -> None:
-        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        raw = raw_of(file)
         folder = Path.cwd() if str(file) == "-" else file.absolute().parent
         found = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
         wanted = [task.fields for task in found]
@@ -88,6 +91,25 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
             terminal.echo(f"{row['task']}  {' '.join(row['prompt'].split())[:100]}")
 
     common.run(work)
+
+
+def raw_of(file: Path) -> bytes:
+    """Return what a file holds, `-` being standard input; a pipe is read to its end.
+
+    Raises:
+        UsageError: It has more than any plan, as a device without end.
+    """
+    if str(file) == "-":
+        raw = sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        with file.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise UsageError(
+            f"{file} holds more than {MOST_BYTES // 1024 // 1024} MiB, which no file of tasks has; none was added.",
+            way_out="Name a file of tasks, or submit it in parts.",
+        )
+    return raw
 
 
 def text_of(path: str, raw: bytes) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.cli.commands.work.submit import TaskFileError, checked, text_of
+from monitors.contract.errors import UsageError
+from supervisor.cli.commands.work.submit import TaskFileError, checked, raw_of, text_of
 from tests.stages.daemon import Base, served
 from tests.supervisor.cli.conftest import chaperon
 
@@ -113,3 +114,8 @@ async def test_what_only_the_daemon_finds_is_told_with_its_line_too_and_nothing_
         assert (refused.exit_code, f"{plan}:3: " in refused.stderr) == (2, True), refused.stderr
         assert "'t-00000000', which is no task" in refused.stderr
         assert json.loads((await chaperon("task", "list", "--json")).output) == []
+
+
+def test_a_device_without_end_is_no_file_of_tasks() -> None:
+    with pytest.raises(UsageError, match="holds more than 64 MiB"):
+        raw_of(Path("/dev/zero"))
