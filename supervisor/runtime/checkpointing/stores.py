@@ -131,7 +131,12 @@ class Stores:
         kept = await self.all()
         named = [one for one in kept.checkpoints if one.name == name and agent in ("", one.facts.agent)]
         if not named:
-            raise NotFoundError(f"There is no checkpoint {name!r}.", way_out="`chaperon checkpoints` lists them.")
+            others = sorted({one.facts.agent for one in kept.checkpoints if one.name == name})
+            whose = f" of an agent {agent!r}" if agent else ""
+            but = f"; there is one of {', '.join(others)}" if others else ""
+            raise NotFoundError(
+                f"There is no checkpoint {name!r}{whose}{but}.", way_out="`chaperon checkpoints` lists them."
+            )
         if len(named) > 1:
             where = ", ".join(one.workspace for one in named)
             raise UsageError(f"{len(named)} checkpoints are called {name!r}: of {where}.", way_out="Say --agent.")

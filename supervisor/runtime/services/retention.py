@@ -55,7 +55,8 @@ async def forget_what_is_old(
         if days is not None:
             ended = {one.agent: one.ended_at for one in board.summaries() if one.ended_at is not None}
             old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
-            await anyio.to_thread.run_sync(forget_output, agents, old)
+            if forgotten := await anyio.to_thread.run_sync(forget_output, agents, old):
+                log.info("removed what %s printed, as audit.retain_days says", counted(len(forgotten), "agent"))
             known = {one.agent for one in board.summaries()}
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
             if removed := await cut(now - days * DAY_SECONDS):
@@ -89,8 +90,6 @@ def forget_output(agents: Path, ended: Iterable[str]) -> list[str]:
                 forgotten.append(agent)
         except (OSError, ValueError, TypeError) as error:
             log.warning("what agent %s printed could not be removed (%s); it is tried again tomorrow", agent, error)
-    if forgotten:
-        log.info("removed what %s printed, as audit.retain_days says", counted(len(forgotten), "agent"))
     return forgotten
 
 

@@ -209,6 +209,8 @@ async def test_checkpoints_outlive_the_manager_and_are_found_by_name(tmp_path: P
     assert await second.stores.find(made.name) == made
     with pytest.raises(NotFoundError):
         await second.stores.find("no-such")
+    with pytest.raises(NotFoundError, match=r"no checkpoint .* of an agent .other.; there is one of"):
+        await second.stores.find(made.name, "other")
     await second.close()
 
 
