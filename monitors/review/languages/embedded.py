@@ -186,6 +186,6 @@ _SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
     **dict.fromkeys(("mysql", "mariadb", "sqlite3", "psql"), _of_clients),
     **dict.fromkeys(("npm", "pnpm", "yarn"), _of_npm),
     **dict.fromkeys(("make", "gmake", "bmake"), _of_make),
-    **dict.fromkeys(("go", "cargo", "bazel", "bazelisk", "gcc", "g++", "cc", "mvn", "mvnw", "gradle"), _of_builders),
+    **dict.fromkeys(("cargo", "bazel", "bazelisk", "gcc", "g++", "cc", "mvn", "mvnw", "gradle"), _of_builders),
 }
 """Programs whose words set what they run, now or later."""
