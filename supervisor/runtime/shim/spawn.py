@@ -15,7 +15,6 @@ import os
 import resource
 import signal
 import socket
-from contextlib import suppress
 from typing import NamedTuple
 
 from supervisor.runtime.shim import marks
@@ -25,12 +24,8 @@ NICENESS = 5
 
 Beside 24 busy programs of agents on two cores a decision took 79 ms at the median and 206 at the 99th percentile with
 all of them alike, 32 and 112 with 2, and 10 and 57 with 5. It costs nothing while a processor is free. Where the kernel
-weighs sessions (autogroups, sched(7)), it counts within a session alone, and the CLI's own gives way as a whole; that
-of a tool which begins another does not.
+weighs sessions (autogroups), it counts within the CLI's own session alone.
 """
-
-OWN_SESSION = "/proc/self/autogroup"
-"""Takes the niceness of a session: of programs without rights, one in a tenth of a second on the whole machine."""
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -178,14 +173,10 @@ def _limit(bounds: Bounds) -> None:
 
 def _give_way() -> None:
     """Let the daemon and the shim go first if there is not processor enough for all; what is started inherits it."""
-    with suppress(PermissionError):  # by a filter of system calls: all weigh the same then
+    try:
         os.nice(NICENESS)
-    with suppress(OSError):  # there are no autogroups, or another session's niceness was set a moment ago
-        fd = os.open(OWN_SESSION, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            os.write(fd, str(NICENESS).encode())
-        finally:
-            os.close(fd)
+    except PermissionError:  # by a filter of system calls: all weigh the same then
+        return
 
 
 def _arrange(fds: list[int], tell: int) -> int:

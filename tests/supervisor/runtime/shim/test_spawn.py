@@ -46,21 +46,6 @@ def test_a_started_program_and_what_it_starts_give_way_to_whoever_watches_over_i
             os.close(fd)
 
 
-@pytest.mark.skipif(not Path(spawn.OWN_SESSION).exists(), reason="this kernel weighs no sessions")
-def test_where_the_kernel_weighs_sessions_that_of_a_started_program_gives_way() -> None:
-    ours = Path(spawn.OWN_SESSION).read_text()
-    started = spawn.start(["/bin/cat", spawn.OWN_SESSION], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
-    try:
-        assert os.waitpid(started.pid, 0)[1] == 0
-        said = os.read(started.stdout, 1000).decode().split()
-        passed_over = 0  # of programs without rights the kernel takes one in a tenth of a second
-        assert int(said[-1]) in ({spawn.NICENESS} if os.geteuid() == 0 else {spawn.NICENESS, passed_over})
-        assert Path(spawn.OWN_SESSION).read_text() == ours
-    finally:
-        for fd in started[1:]:
-            os.close(fd)
-
-
 def test_our_ends_of_the_pipes_never_block() -> None:
     started = spawn.start(["sleep", "300"], "/", {"PATH": "/usr/bin:/bin"}, spawn.Bounds())
     try:
