@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from checkpoints.project_refs import branches_of, commits_between, held_names, hold, let_go, set_branches, set_head
-from tests.supervisor.runtime.merging.test_git_merge import git
+from tests.stages.branches import git
 
 
 def make(folder: Path) -> Path:

@@ -9,8 +9,8 @@ import pytest
 from supervisor.protocol.merges import MergePhase
 from tests.kill import forked
 from tests.kill.merge_daemon import POINTS, config
+from tests.stages.branches import git
 from tests.stages.daemon import Base, served, until
-from tests.supervisor.runtime.merging.test_git_merge import git
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

@@ -8,8 +8,8 @@ import pytest
 from supervisor.rehearsal.fleets.fleet_check import check_fleet
 from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario, read_fleet
 from supervisor.rehearsal.fleets.moments import FleetMoments
+from tests.stages.branches import git
 from tests.supervisor.rehearsal.fleets.test_fleet_scenario import SMALL
-from tests.supervisor.runtime.merging.test_git_merge import git
 
 EXPECTED = """
   repositories:

@@ -1,6 +1,5 @@
 """Agents in workspaces of their own: made, removed where nothing is lost, kept where something is, found after a crash."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from monitors.contract.errors import UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.service import run_daemon
+from tests.stages.branches import git
 from tests.stages.daemon import Base, ended, served
-from tests.stages.live import IDENTITY, git_environment
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -26,17 +25,6 @@ hear()
 """
 COMMITS = 'subprocess.run("git add -A && git -c user.name=A -c user.email=a@localhost commit -qm work", shell=True, check=True)'
 FAILS = "raise SystemExit(3)"
-
-
-def git(repo: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(repo), *IDENTITY, *words],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=git_environment(repo),
-    )
-    return done.stdout.strip()
 
 
 @pytest.fixture

@@ -20,9 +20,8 @@ from supervisor.runtime.assembly.review_settings import protected_paths
 from supervisor.runtime.daemon import hooks, repository_hooks
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.service import run_daemon
-from tests.stages.branches import WORKS
+from tests.stages.branches import WORKS, git
 from tests.stages.daemon import Base, ended, reached, served, until
-from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.support import alive
 
 WAITS = "begin()\nwhile True:\n    hear()"

@@ -6,7 +6,8 @@ import pytest
 
 from supervisor.protocol.merges import ConflictLevel
 from supervisor.runtime.merging.conflicts import EXCERPT_CHARACTERS, MOST_CONFLICTS
-from tests.supervisor.runtime.merging.test_git_merge import commit, git, lines, merged
+from tests.stages.branches import git
+from tests.supervisor.runtime.merging.test_git_merge import commit, lines, merged
 
 __all__ = ["repo"]
 from tests.supervisor.runtime.merging.test_git_merge import repo

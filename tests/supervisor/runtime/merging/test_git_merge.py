@@ -1,6 +1,5 @@
 """Merges in memory, on real repositories beside git's own result."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,20 +7,9 @@ import pytest
 from monitors.contract.errors import UsageError
 from supervisor.protocol.merges import ConflictLevel
 from supervisor.runtime.merging.git_merge import MergeError, MergeMade, Method, Sides, make_merge, with_trailers
-from tests.stages.live import IDENTITY, git_environment
+from tests.stages.branches import git
 
 TRAILERS = ("Chaperon-Task: t-1", "Chaperon-Agent: a1")
-
-
-def git(repo: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(repo), *IDENTITY, *words],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=git_environment(repo),
-    )
-    return done.stdout.strip()
 
 
 def commit(repo: Path, message: str, **files: str | None) -> str:

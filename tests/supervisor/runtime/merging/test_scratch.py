@@ -6,7 +6,8 @@ from pathlib import Path
 import pygit2
 
 from supervisor.runtime.merging.scratch import make_scratch, remove_scratch
-from tests.supervisor.runtime.merging.test_git_merge import commit, git
+from tests.stages.branches import git
+from tests.supervisor.runtime.merging.test_git_merge import commit
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "4d7a" * 16 + "\nsize 12345\n"
 

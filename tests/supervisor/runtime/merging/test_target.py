@@ -6,7 +6,8 @@ import pytest
 
 from supervisor.runtime.merging import target
 from supervisor.runtime.merging.target import TargetHeldError, TargetMovedError
-from tests.supervisor.runtime.merging.test_git_merge import commit, git
+from tests.stages.branches import git
+from tests.supervisor.runtime.merging.test_git_merge import commit
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from monitors.contract.errors import UsageError
 from supervisor.core.projects.known import MOST_AUTOMATIC
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
+from tests.stages.branches import git
 from tests.stages.daemon import Base, reached, served
-from tests.supervisor.runtime.merging.test_git_merge import git
 
 WAITS = """\
 begin()

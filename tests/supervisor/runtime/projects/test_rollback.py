@@ -18,9 +18,9 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.service import complete_work
+from tests.stages.branches import git
 from tests.stages.daemon import Base, reached, served, until
 from tests.stages.live import files_of
-from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.projects.test_checkpoints import make_repository
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal.script import ScriptStep
 from supervisor.runtime.service import complete_work
 from supervisor.runtime.tasks.finished_work import FALSE_SUCCESS
+from tests.stages.branches import git
 from tests.stages.house import bash, house, say
-from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.tasks.conftest import add, state_of
 from tests.supervisor.runtime.tasks.test_dispatcher import QUICK, steps
 

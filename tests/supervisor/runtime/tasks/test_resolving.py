@@ -13,9 +13,9 @@ from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.processes import handed_sessions
 from supervisor.runtime.service import complete_work, run_daemon
+from tests.stages.branches import git
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.house import House, bash, house, say
-from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.tasks.test_finished_work import commits, policy
 
 pytestmark = pytest.mark.timeout(240)

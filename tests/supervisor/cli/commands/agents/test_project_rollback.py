@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from tests.stages.branches import git
 from tests.stages.daemon import Base, served
 from tests.supervisor.cli.conftest import chaperon
-from tests.supervisor.runtime.merging.test_git_merge import git
 from tests.supervisor.runtime.projects.test_checkpoints import make_repository
 from tests.supervisor.runtime.projects.test_rollback import begun, gone_on, project
 
