@@ -13,8 +13,9 @@ from typing import Any
 from monitors.review import written
 from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
+from monitors.review.languages.containers import pods
 from monitors.review.languages.projects import merge
-from monitors.review.languages.recipes import Recipe, pods
+from monitors.review.languages.recipes import Recipe
 from monitors.review.languages.uses import Uses
 from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path

@@ -18,8 +18,8 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 from monitors.review.script_files import as_program
-from monitors.review.shell.copying import CLONE_VALUES
 from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.state.copying import CLONE_VALUES
 from monitors.review.shell.walk import Walk
 
 MAX_LEFT = 30

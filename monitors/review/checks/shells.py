@@ -7,9 +7,9 @@ from itertools import pairwise
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.copying import COPIERS, fetched
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
+from monitors.review.shell.state.copying import COPIERS, fetched
 
 DOWNLOADS = frozenset({"curl", "wget", "aria2c", "fetch", "http", "https", "xh", "lwp-request", "lwp-download", "lynx", "nc", "ncat", "netcat", "socat", "ftp", "scp", "gh", "axel", "w3m", "links", "telnet", "openssl", "tftp", "dig", "gsutil", "aws"})  # fmt: skip
 """Programs whose output comes from another machine."""

@@ -2,11 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from monitors.contract.expressions import later
 from monitors.review.shell.invocation import Invocation, program_name
 from monitors.review.shell.shells import SHELLS
+
+Finder = Callable[[Invocation], list[str]]
+"""Finds the scripts among the words of a command."""
 
 _KEYS = later(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|gitproxy)|sequence\.editor|pager\.\w+|alias\.[\w-]+|diff\.external|gpg\.program|credential(?:\.[^=]*)?\.helper|(?:diff|merge|filter|difftool|mergetool)\.[\w.-]+\.(?:command|textconv|driver|clean|smudge|process|cmd))\Z",
@@ -25,9 +28,8 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
         invocation: The command.
         known: Whether a program of this name is known, so that its words have a meaning of their own.
     """
-    setting = _SETTINGS.get(invocation.name)
-    if setting is not None:
-        return setting(invocation)
+    if invocation.name in _SETTINGS:
+        return [script for find in _SETTINGS[invocation.name] for script in find(invocation)]
     if (
         (not invocation.name and not invocation.args)
         or invocation.program[:1] in "$`"
@@ -96,7 +98,7 @@ _RUN_SETTINGS = frozenset({"script-shell", "shell", "editor", "viewer", "git", "
 """Settings of package managers whose value they run."""
 
 
-def _callbacks(*options: str) -> Callable[[Invocation], list[str]]:
+def _callbacks(*options: str) -> Finder:
     """Return what finds the commands that a program runs in turn, as these options of it name them."""
 
     def found(invocation: Invocation) -> list[str]:
@@ -156,7 +158,7 @@ def _of_git(invocation: Invocation) -> list[str]:
     return [one.lstrip("!") for one in found if " " in one or "/" in one or "$" in one]
 
 
-_STARTS = frozenset({"-toolexec", "-exec", "-wrapper", "--wrapper", "--run_under", "--test_wrapper", "--script-shell", "--shell", "-Dexec.executable", "-Dexec.args", "-vettool"})  # fmt: skip
+_STARTS = frozenset({"-wrapper", "--wrapper", "--run_under", "--test_wrapper", "-Dexec.executable", "-Dexec.args"})  # fmt: skip
 _RUN_SETTING = later(
     r"(?:\A|[.\w-])(?:runner|linker|rustc-wrapper|rustc-workspace-wrapper|rustc|wrapper|exec)\s{0,9}=\s{0,9}\[?\s{0,9}[\"']?([^\"'\]]{1,1000})"
 )
@@ -176,16 +178,25 @@ def _of_builders(invocation: Invocation) -> list[str]:
     return [one for one in found if " " in one or "/" in one]
 
 
-_SETTINGS: dict[str, Callable[[Invocation], list[str]]] = {
-    "git": _of_git,
-    "gh": _of_gh,
-    **dict.fromkeys(("complete", "compgen", "mapfile", "readarray"), _callbacks("-C")),
-    "jobs": _of_jobs,
-    "go": _callbacks("-exec", "-toolexec", "-vettool"),
-    "sftp": _callbacks("-D"),
-    **dict.fromkeys(("mysql", "mariadb", "sqlite3", "psql"), _of_clients),
-    **dict.fromkeys(("npm", "pnpm", "yarn"), _of_npm),
-    **dict.fromkeys(("make", "gmake", "bmake"), _of_make),
-    **dict.fromkeys(("cargo", "bazel", "bazelisk", "gcc", "g++", "cc", "mvn", "mvnw", "gradle"), _of_builders),
-}
-"""Programs whose words set what they run, now or later."""
+def _collected(*rows: tuple[str, Finder]) -> Mapping[str, tuple[Finder, ...]]:
+    """Return what finds the commands of each program: all the rows that name it."""
+    made: dict[str, tuple[Finder, ...]] = {}
+    for names, find in rows:
+        for name in names.split():
+            made[name] = (*made.get(name, ()), find)
+    return made
+
+
+_SETTINGS = _collected(
+    ("git", _of_git),
+    ("gh", _of_gh),
+    ("complete compgen mapfile readarray", _callbacks("-C")),
+    ("jobs", _of_jobs),
+    ("go", _callbacks("-exec", "-toolexec", "-vettool")),
+    ("sftp", _callbacks("-D")),
+    ("mysql mariadb sqlite3 psql", _of_clients),
+    ("npm pnpm yarn", _of_npm),
+    ("make gmake bmake", _of_make),
+    ("cargo bazel bazelisk gcc g++ cc mvn mvnw gradle", _of_builders),
+)
+"""Programs whose words set what they run, now or later; a program may have several rows."""

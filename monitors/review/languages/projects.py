@@ -7,8 +7,10 @@ from itertools import islice
 
 from monitors.contract.expressions import later
 from monitors.review.languages import others, python
+from monitors.review.languages.build_files import asked, just, made
+from monitors.review.languages.containers import pods, services
 from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
-from monitors.review.languages.recipes import Recipe, asked, just, made, npm_scripts, package_scripts, pods, services
+from monitors.review.languages.recipes import Recipe, npm_scripts, package_scripts
 from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses, bounded
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg
 

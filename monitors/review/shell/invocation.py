@@ -180,3 +180,7 @@ def program_name(program: str) -> str:
         name = name.rsplit("\\", 1)[-1]
     name = name.lower() if name.isascii() else name
     return name[:-4] if name.endswith((".exe", ".cmd", ".bat")) and len(name) > 4 else name
+
+
+Output = tuple[str | None, tuple[Invocation, ...]]
+"""The output of commands, if it is known, and the commands that print it."""

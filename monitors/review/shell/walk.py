@@ -5,52 +5,53 @@ way and used later. Both branches of an `if` run, loops run once, and what a lau
 through too.
 """
 
-import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
-from monitors.review.shell.constant import MAX_PRINTED, printed
-from monitors.review.shell.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, mounted, patches
-from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Value, expand, expand_one
-from monitors.review.shell.folders import REDIRECTED, FolderLookups, NoFolders, silent, where
-from monitors.review.shell.input_words import MAX_PIPED, option_values, read_options, read_values, with_piped
-from monitors.review.shell.invocation import NO_INPUT, Arg, Input, Invocation, Redirection, Setting, arg, program_name
+from monitors.review.shell.expand import Value
+from monitors.review.shell.invocation import (
+    NO_INPUT,
+    Arg,
+    Input,
+    Invocation,
+    Output,
+    Setting,
+    arg,
+    program_name,
+)
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
-from monitors.review.shell.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
 from monitors.review.shell.reader import read
-from monitors.review.shell.shells import OWN_INPUT, SHELLS, ShellUse, positional, shell_use
-from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Redirect, Simple, simples
-from monitors.review.shell.turns import (
+from monitors.review.shell.shells import OWN_INPUT, ShellUse, shell_use
+from monitors.review.shell.state.bounds import (
+    MAX_EXPANDED,
+    MAX_IN_FILES,
+    MAX_INVOCATIONS,
+    MAX_READ,
+    MAX_SCRIPTS,
+    WalkBounds,
+)
+from monitors.review.shell.state.copying import mounted
+from monitors.review.shell.state.effects import Effects, Written
+from monitors.review.shell.state.expander import Expander
+from monitors.review.shell.state.folders import FolderLookups, NoFolders
+from monitors.review.shell.state.input_words import with_piped
+from monitors.review.shell.state.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
+from monitors.review.shell.state.rows import in_rows
+from monitors.review.shell.state.shell_state import ShellState
+from monitors.review.shell.state.texts import Texts, runs_input
+from monitors.review.shell.state.turns import (
     MAX_OTHER_TURNS,
     MAX_TURNS,
     RUNS_TEXT,
-    Columns,
     RunsWords,
-    Turn,
     combined,
     stepped,
     turning,
 )
+from monitors.review.shell.tree import Function, Group, Node, Pipeline, Simple, simples
 
-MAX_INVOCATIONS = 300
-"""Most commands gone through for one action."""
-MAX_IN_FILES = 250
-"""How many of these may be gone through when a script on the disk is given up: what follows it is read still."""
-MAX_EXPANDED = 524_288
-"""Most characters of words after expansion, all commands together: what later checks go over."""
-MAX_READ = 262_144
-"""Most characters of scripts in scripts, in total. A here-document that is never closed is part of each of them."""
-MAX_SOURCES = 20
-"""Most commands remembered as having fed a pipe."""
-MAX_SCRIPTS = 12
-"""Deepest nesting of scripts in scripts (`sh -c "sh -c …"`), and of functions that call functions."""
-
-Output = tuple[str | None, tuple[Invocation, ...]]
-"""The output, if known, and the commands that print it."""
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
-Written = Callable[[Invocation], Iterable[Arg]]
-"""Names the files that an invocation writes by an option, or under the name of what it downloads."""
 
 _SHEBANG = re.compile(r"#!\s{0,9}/[^\s]{0,100}?(?:/env\s{1,9}(?:-S\s{1,9})?[^\s]{0,100}?)?\b(?:ba|da|z|k|mk|a)?sh\b")
 """The first line of a script for a shell, as the kernel takes it: blanks may follow `#!`."""
@@ -58,11 +59,8 @@ _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonl
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SOURCE = "BASH_SOURCE"
 """The file of the commands that run, as it was named."""
-_STACK = "DIRSTACK"
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
-
-
 _EVALUATE = frozenset({"let", "test", "[", "printf", "read", "unset", "mapfile", "readarray", "declare", "typeset", "local", "export", "readonly", "wait"})  # fmt: skip
 """Builtins that take names of variables, or arithmetic, and expand the subscripts in these."""
 _PLAIN = re.compile(r"\s*\w[\w./@%+~=:, -]*")
@@ -85,7 +83,6 @@ class Walk:
         before: Callable[[str], tuple[Invocation, ...]] | None = None,
         disk: FolderLookups | None = None,
     ) -> None:
-        self._folders = disk or NoFolders()
         self.invocations: list[Invocation] = []
         """Every command that would start, launchers and what they start both, in order."""
         self.beside: set[int] = set()
@@ -94,61 +91,61 @@ class Walk:
         """Parts that were not understood, as phrases."""
         self.unclear_in: dict[str, str] = {}
         """The first such part of each script on the disk."""
-        self.too_much = ""
-        """The cap that was passed, if one was."""
         self.ran: dict[str, str] = {}
         """Scripts on the disk that it ran, with the cap at which each was given up; empty if it was not."""
         self.overlay = Overlay(text or (lambda _path: None), folder or (lambda _path: False), before)
         """Files as the script leaves them."""
         self.bomb = ""
         """The function that starts itself twice, if one does."""
-        self._copies: dict[str, str] = {}
-        self._cwd = cwd
-        self._variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
-        self._variables.setdefault("IFS", [arg(" \t\n")])
+        self._bounds = WalkBounds()
+        self._state = ShellState(cwd, variables)
+        self._texts = Texts(self._state, self.overlay, disk or NoFolders(), self._bounds)
+        self._expander = Expander(self._state, self.overlay, self._texts, self._bounds, self._substitute)
+        self._effects = Effects(self._state, self.overlay, self._texts, written or (lambda _invocation: ()))
         self._exported: dict[str, Arg] = {}
-        self._functions: dict[str, list[Node]] = {}
-        self._aliases: dict[str, list[Arg]] = {}
         self._traps: list[tuple[Invocation, Arg]] = []
         self._called: set[str] = set()
         self._active: list[str] = []
         self._launchers = launchers
         self._code = code
-        self._written = written or (lambda _invocation: ())
         self._references: dict[str, str] = {}
-        self._in_turn = Columns()
         self._turns = 0
         self._other_turns = 0
         self._partial: set[int] = set()
         self._depth = 0
-        self._read = 0
-        self._expanded = 0
-        self._calls = 0
-        self._most = MAX_INVOCATIONS
         self._at = ""
         self._defined_in: dict[str, str] = {}
         self._source_of: dict[str, Value] = {}
         self._locals: set[str] = set()
         self._elevated = False
-        self._redirected = False
         self._inside = ""
         self._mounts: tuple[tuple[str, str], ...] = ()
 
     def let_go(self) -> None:
         """Drop what it asked, which holds the walk in turn: else the garbage collector has to find each review."""
-        self._code, self._folders = _no_code, NoFolders()
-        self.overlay.let_go()
+        self._code = _no_code
+        for one in (self.overlay, self._texts, self._expander):
+            one.let_go()
+
+    @property
+    def too_much(self) -> str:
+        """The bound that was passed, if one was."""
+        return self._bounds.passed
+
+    def made_by(self, word: Arg) -> tuple[Invocation, ...]:
+        """Return the commands whose output is in the file that a word names."""
+        return self._texts.made_by(word)
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def script(self, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script given as text."""
         if self._depth >= MAX_SCRIPTS:
-            self._beyond(f"scripts nested deeper than {MAX_SCRIPTS}")
+            self._bounds.beyond(f"scripts nested deeper than {MAX_SCRIPTS}")
             return None, ()
-        self._read += len(text)
-        if self._depth and self._read > MAX_READ:
-            self._beyond(f"scripts in scripts of more than {MAX_READ} characters")
+        self._bounds.read += len(text)
+        if self._depth and self._bounds.read > MAX_READ:
+            self._bounds.beyond(f"scripts in scripts of more than {MAX_READ} characters")
             return None, ()
         script = read(text, self._depth)
         if script.problem and self._at:
@@ -156,42 +153,35 @@ class Walk:
         elif script.problem:
             self.unclear.append(script.problem)
         if script.too_much:
-            self._beyond(script.too_much)
+            self._bounds.beyond(script.too_much)
         self._depth += 1
         output = self._nodes(script.nodes, stdin)
         if self._depth == 1:
             self._left_over()
             if self.overlay.cut:
-                self._cut(MAX_TEXT)
+                self._bounds.cut(MAX_TEXT)
             elif self.overlay.full:
-                self._beyond(f"more than {MAX_FILES} files or {MAX_LINKS} links written")
+                self._bounds.beyond(f"more than {MAX_FILES} files or {MAX_LINKS} links written")
         self._depth -= 1
         return output
 
     def _left_over(self) -> None:
         """Go through traps, which run last, and through functions that were never called."""
-        while self._traps or not self._called.issuperset(self._functions):
+        while self._traps or not self._called.issuperset(self._state.functions):
             if self._traps:
                 self._deeper(*self._traps.pop())
                 continue
-            name = next(name for name in self._functions if name not in self._called)
+            name = next(name for name in self._state.functions if name not in self._called)
             self._called.add(name)
             self._body(name, NO_INPUT)
 
     def _body(self, name: str, stdin: Input) -> Output:
         """Go through a function, as a part of the script that has it."""
-        before = self._variables.get(_SOURCE)
-        self._set(_SOURCE, self._source_of.get(name))
-        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._functions[name], stdin))
-        self._set(_SOURCE, before)
+        before = self._state.variables.get(_SOURCE)
+        self._state.set(_SOURCE, self._source_of.get(name))
+        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._state.functions[name], stdin))
+        self._state.set(_SOURCE, before)
         return output
-
-    def _set(self, name: str, value: Value | None) -> None:
-        """Give a variable a value, or none."""
-        if value is None:
-            self._variables.pop(name, None)
-        else:
-            self._variables[name] = value
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
@@ -212,30 +202,30 @@ class Walk:
         if isinstance(node, Pipeline):
             return self._pipeline(node, stdin)
         if isinstance(node, Function):
-            self._functions[node.name] = node.body
+            self._state.functions[node.name] = node.body
             self._defined_in[node.name] = self._at
-            if _SOURCE in self._variables:
-                self._source_of[node.name] = self._variables[_SOURCE]
+            if _SOURCE in self._state.variables:
+                self._source_of[node.name] = self._state.variables[_SOURCE]
             return "", ()
         return self._group(node, stdin)
 
     def _pipeline(self, node: Pipeline, stdin: Input) -> Output:
         output: Output = (None, ())
-        before = (self._cwd, dict(self._variables))
+        before = self._state.here()
         for stage in node.stages:
             output = self._node(stage, stdin)
-            self._cwd, self._variables = before[0], dict(before[1])
+            self._state.back((before[0], dict(before[1])))
             stdin = Input(output[0], output[1])
         return output
 
     def _group(self, group: Group, stdin: Input) -> Output:
-        words = [word for written in group.words for word in expand(written, self._variables, self._substitute)]
-        redirects, opened = self._redirects(group.redirects)
+        words = self._expander.words(group.words)
+        redirects, opened = self._expander.redirects(group.redirects)
         if group.kind == "[[":
             self._evaluated(words)
         if group.variable:
             self._loop_variable(group.variable, words)
-        before = (self._cwd, dict(self._variables)) if group.kind in ("(", "&") else None
+        before = self._state.here() if group.kind in ("(", "&") else None
         first = len(self.invocations)
         text, source = self._nodes(group.body, opened or stdin)
         if group.kind in ("[[", "if", "case", "while"):
@@ -243,27 +233,22 @@ class Walk:
         if group.kind == "&":
             self.beside.update(map(id, self.invocations[first:]))
         if before:
-            self._cwd, self._variables = before
+            self._state.back(before)
         if redirects:
             self._add(Invocation(arg(""), [], self._setting(), redirects=redirects, stdin=Input(text, source)))
-            return self._kept((text, source), redirects)
+            return self._effects.kept((text, source), redirects)
         return text, source
 
     def _loop_variable(self, name: str, words: list[Arg]) -> None:
         # A loop's variable is each of its words in turn: most commands see all of them at once, which is the worst of them.
-        self._assign({name: words or [arg(f"${name}", known=False)]}, in_turn=True)
-
-    def _assign(self, values: Mapping[str, Value], *, in_turn: bool = False) -> None:
-        """Give variables their values, all at once or one after another."""
-        self._variables.update(values)
-        self._in_turn.put({name: [[each] for each in value] if in_turn else [] for name, value in values.items()})
+        self._state.assign({name: words or [arg(f"${name}", known=False)]}, in_turn=True)
 
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _simple(self, command: Simple, stdin: Input) -> Output:
-        columns = self._in_turn
-        runs_words = RunsWords(self._functions, self._aliases, self._launchers) if columns.of else {}
-        turn = turning(command, columns.of, self._launchers, self._variables, runs_words)
+        columns = self._state.in_turn
+        runs_words = RunsWords(self._state.functions, self._state.aliases, self._launchers) if columns.of else {}
+        turn = turning(command, columns.of, self._launchers, self._state.variables, runs_words)
         if turn is None:
             return self._once(command, stdin)
         cut = not columns.cut.isdisjoint(turn.names)
@@ -272,7 +257,7 @@ class Walk:
         rows = combined(tables, most + 1)
         whole = rows is not None and not cut
         if turn.decides and not whole:
-            self._beyond(f"more than {MAX_TURNS} commands that a loop runs one after another")
+            self._bounds.beyond(f"more than {MAX_TURNS} commands that a loop runs one after another")
         first = {name: value for table in tables for name, value in table[0].items()}
         rows = rows or ([first] if turn.decides else stepped(tables, most + 1))
         if rows is None and command.words:
@@ -282,50 +267,15 @@ class Walk:
             self._turns += len(rows) - 1
         else:
             self._other_turns += len(rows) - 1
-        return self._in_rows(command, stdin, turn, rows, whole=whole)
-
-    def _in_rows(
-        self, command: Simple, stdin: Input, turn: Turn, rows: list[dict[str, Value]], *, whole: bool
-    ) -> Output:
-        """Go through the command once for each row of values; `whole` if these are all there are."""
-        columns = self._in_turn
-        stepping = {name: columns.of.pop(name) for name in columns.beside(turn.names)}
-        changed: list[dict[str, Value]] = []
-        outputs: list[Output] = []
-        for row in rows:
-            self._variables.update(row)
-            before = dict(self._variables)
-            outputs.append(self._once(command, stdin, partly=not whole))
-            changed.append({name: value for name, value in self._variables.items() if before.get(name) is not value})
-        made = {name: [each.get(name, []) for each in changed] for each in changed for name in each}
-        for name, column in stepping.items():
-            columns.of[name] = column
-            self._variables[name] = [word for value in column for word in value]
-        self._assigned_in_turn(made, turn.names, len(rows), whole=whole)
-        texts = [text for text, _ in outputs if text is not None]
-        source = tuple(one for _, invocations in outputs for one in invocations)
-        return ("".join(texts) if len(texts) == len(outputs) else None), source
+        return in_rows(self._state, turn, rows, lambda: self._once(command, stdin, partly=not whole), whole=whole)
 
     def _runs_partial(self, invocation: Invocation) -> bool:
         """Whether it runs the output of commands that were not gone through for each of their values."""
         words = [invocation.program, *invocation.args] if invocation.name in RUNS_TEXT else [invocation.program]
         sources = [one for word in words for one in (*word.source, *self.made_by(word))]
-        if invocation.name in RUNS_TEXT or (_runs_input(invocation) and not invocation.operands()):
+        if invocation.name in RUNS_TEXT or (runs_input(invocation) and not invocation.operands()):
             sources += invocation.input.source
         return not self._partial.isdisjoint(map(id, sources))
-
-    def _assigned_in_turn(self, made: dict[str, list[Value]], names: list[str], rows: int, *, whole: bool) -> None:
-        """Remember what variables are assigned from others, row by row."""
-        columns = self._in_turn
-        beside = names[0] if whole and rows == len(columns.of[names[0]]) else ""
-        for name, column in made.items():
-            if not whole:
-                column.append([arg(f"${name}", known=False)])
-        columns.put(made, beside=beside)
-        for name, column in made.items():
-            self._variables[name] = [word for value in column for word in value]
-        if not whole:
-            columns.cut.update(made)
 
     def _once(
         self,
@@ -340,34 +290,31 @@ class Walk:
 
         With `partly` its output is not known, since it is not gone through for each of its values.
         """
-        assignments = {made.name: self._assigned(made) for made in command.assignments}
+        assignments = {made.name: self._expander.assigned(made) for made in command.assignments}
         declared = command.words and command.words[0].text in _LEAVES_VARIABLES
-        before = {name: self._variables.get(name) for name in assignments}
+        before = {name: self._state.variables.get(name) for name in assignments}
         unset: list[Arg] = []
         if not declared and _names_any(command, assignments):
             # What is assigned for a command is not there yet while its words are expanded; both readings are judged.
-            unset = [word for written in command.words for word in expand(written, self._variables, self._substitute)]
-        self._assign(assignments)
+            unset = self._expander.words(command.words)
+        self._state.assign(assignments)
         for name, value in assignments.items():
             self._evaluated(value)
             if name in _PROMPTS:
                 self._prompted(value)
         for part in (part for word in command.words for part in word.parts or ()):
             if part.text.endswith("@P}"):
-                self._prompted(self._variables.get(part.name.partition("[")[0], []))
+                self._prompted(self._state.variables.get(part.name.partition("[")[0], []))
         for name, to in self._references.items():
-            if to in self._variables:
-                self._variables[name] = self._variables[to]
-        launching = {**self._variables, **(first or {})} if head else self._variables
-        words = [
-            word
-            for at, written in enumerate(command.words)
-            for word in expand(written, launching if at < head else self._variables, self._substitute)
-        ]
-        redirects, opened = self._redirects(command.redirects)
+            if to in self._state.variables:
+                self._state.variables[name] = self._state.variables[to]
+        launching = {**self._state.variables, **(first or {})} if head else None
+        words = self._expander.words(command.words[:head], launching) + self._expander.words(command.words[head:])
+        redirects, opened = self._expander.redirects(command.redirects)
         own = {name: value[0] for name, value in assignments.items() if value}
         if words and not declared:
-            self._forget(before)
+            for name, held in before.items():
+                self._state.set(name, held)
         elif declared:
             if words[0] in _LOCAL:
                 self._locals.update(assignments, words[1:])
@@ -383,13 +330,13 @@ class Walk:
             stdin=opened or stdin,
         )
         if words == ["exec"]:
-            self._descriptors(redirects)
+            self._effects.descriptors(redirects)
         if unset and unset != words:
             self._start(Invocation(unset[0], unset[1:], self._setting(), assignments=own, stdin=opened or stdin))
         text, source = self._start(invocation)
         if partly:
             self._partial.update(map(id, source))
-        return self._kept((None if partly else text, source), redirects)
+        return self._effects.kept((None if partly else text, source), redirects)
 
     def _evaluated(self, words: list[Arg]) -> None:
         """Go through substitutions in subscripts of texts, which arithmetic and some builtins expand once more."""
@@ -403,262 +350,86 @@ class Walk:
             if word.known and ("$(" in word or "`" in word):
                 self.script(f': "{word}"')
 
-    def _descriptors(self, redirects: list[Redirection]) -> None:
-        """Remember the files that `exec 3<file` leaves open."""
-        for redirect in redirects:
-            if redirect.fd.isdigit() and redirect.target.known and not redirect.target.isdigit():
-                self.overlay.link(f"/dev/fd/{redirect.fd}", self._path(redirect.target))
-            elif redirect.fd.isdigit() and redirect.target.source:
-                self.overlay.write(f"/dev/fd/{redirect.fd}", None, redirect.target.source)
-
-    def _forget(self, before: dict[str, Value | None]) -> None:
-        for name, value in before.items():
-            if value is None:
-                self._variables.pop(name, None)
-            else:
-                self._variables[name] = value
-
     def _setting(self) -> Setting:
-        return Setting(self._cwd, (), self._elevated, self._inside, self._depth - 1, self._mounts)
-
-    def _assigned(self, made: Assignment) -> Value:
-        if len(made.values) == 1 and not made.array:
-            values = [expand_one(made.values[0], self._variables, self._substitute)]
-        else:
-            values = [word for written in made.values for word in expand(written, self._variables, self._substitute)]
-        self._bounded(*values)
-        old = self._variables.get(made.name) if made.appends else None
-        if old and len(values) == 1 and len(old) == 1:
-            return [
-                arg((old[0] + values[0])[:MAX_VALUE], known=old[0].known and values[0].known, source=values[0].source)
-            ]
-        return [*(old or []), *values][:MAX_FIELDS]
-
-    def _redirects(self, written: list[Redirect]) -> tuple[list[Redirection], Input | None]:
-        made: list[Redirection] = []
-        opened: Input | None = None
-        for redirect in written:
-            if redirect.body is not None:
-                text = expand_one(redirect.body, self._variables, self._substitute)
-                self._bounded(text)
-                newline = "\n" if redirect.operator == "<<<" else ""
-                if redirect.fd not in ("", "0"):
-                    self.overlay.write(f"/dev/fd/{redirect.fd}", text + newline if text.known else None, text.source)
-                else:
-                    opened = Input(text + newline if text.known else text, text.source, known=text.known)
-                continue
-            targets = expand(redirect.target, self._variables, self._substitute) or [arg("")]
-            made += [Redirection(redirect.operator, redirect.fd, target) for target in targets]
-            if redirect.operator in ("<", "<>", "<&") and redirect.fd in ("", "0"):
-                opened = self._opened(made[-1])
-        return made, opened
-
-    def _opened(self, redirect: Redirection) -> Input:
-        """Return what a command reads from the file or the descriptor."""
-        target = redirect.target
-        if not target.known:
-            return Input(self._fed_text(target), target.source)
-        known = self.overlay.made(f"/dev/fd/{target}" if redirect.operator == "<&" else self._path(target))
-        return Input(None, target.source) if known is None else Input(known[0], (*known[1], *target.source))
-
-    def _kept(self, output: Output, redirects: list[Redirection]) -> Output:
-        """Remember what goes to a file; what is left for the pipe is the rest."""
-        for redirect in redirects:
-            if redirect.fd in ("", "1") and redirect.target.known:
-                if redirect.writes:
-                    path, appends = self._path(redirect.target), ">>" in redirect.operator
-                    self.overlay.write(path, *output, appends=appends)
-                    return "", ()
-                if redirect.operator == ">&":
-                    self.overlay.write(f"/dev/fd/{redirect.target}", *output, appends=True)
-                    if redirect.target == "2":
-                        return "", ()
-            elif redirect.writes and redirect.fd in ("", "1"):
-                return "", output[1]
-        return output
-
-    def _path(self, target: str) -> str:
-        if target == "~" or target[:2] == "~/":
-            target = self._variables.get("HOME", [arg("~")])[0] + target[1:]
-        return posixpath.normpath(posixpath.join(self._cwd or "/", target)) if target[:1] != "~" else target
+        return Setting(self._state.cwd, (), self._elevated, self._inside, self._depth - 1, self._mounts)
 
     def _substitute(self, nodes: list[Node]) -> Output:
-        before = (self._cwd, dict(self._variables))
+        before = self._state.here()
         output = self._nodes(nodes, NO_INPUT)
-        self._cwd, self._variables = before
+        self._state.back(before)
         return output
 
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _add(self, invocation: Invocation) -> bool:
-        self._expanded += sum(map(len, invocation.args))
-        self._bounded(invocation.program, *invocation.args)
-        if len(self.invocations) >= self._most or self._expanded > MAX_EXPANDED:
-            self._beyond(f"more than {self._most} commands, or {MAX_EXPANDED} characters of words")
+        self._bounds.expanded += sum(map(len, invocation.args))
+        self._bounds.check(invocation.program, *invocation.args)
+        if len(self.invocations) >= self._bounds.most or self._bounds.expanded > MAX_EXPANDED:
+            self._bounds.beyond(f"more than {self._bounds.most} commands, or {MAX_EXPANDED} characters of words")
             return False
         self.invocations.append(invocation)
         return True
 
     def _start(self, invocation: Invocation) -> Output:
-        copied = self._copies.get(self._path(invocation.program)) if self._copies and invocation.program else None
-        if copied:
-            invocation.name = copied
-        if invocation.program in self._functions and not invocation.via:
+        invocation.name = self._effects.name_behind(invocation.program) or invocation.name
+        if invocation.program in self._state.functions and not invocation.via:
             return self._call(invocation)
-        if invocation.program in self._aliases and not invocation.via:
+        if invocation.program in self._state.aliases and not invocation.via:
             return self._aliased(invocation)
         if not self._add(invocation):
             return None, ()
         if not invocation.program:
             return "", ()
-        self._typed_out(invocation)
+        self._texts.type_out(invocation)
         if self._partial and self._runs_partial(invocation):
-            self._beyond(f"the output of more than {MAX_OTHER_TURNS} commands that a loop runs one after another")
+            self._bounds.beyond(
+                f"the output of more than {MAX_OTHER_TURNS} commands that a loop runs one after another"
+            )
         inner = self._inner(invocation)
         if inner is not None:
             return inner
         if invocation.name in _EVALUATE:
             self._evaluated(invocation.args)
-        self._builtin(invocation)
-        return self._printed(invocation)
-
-    def _printed(self, invocation: Invocation) -> Output:
-        """Return what the invocation prints, and note which files it writes."""
-        sources = [invocation, *invocation.input.source, *(one for word in invocation.args for one in word.source)]
-        if self.overlay:
-            named = (word for word in invocation.args[:MAX_PIPED] if word.known and word[:1] != "-")
-            sources += [one for word in named for one in self.overlay.sources(self._path(word))]
-        source = tuple(dict.fromkeys(sources))[:MAX_SOURCES]
-        for word in self._written(invocation):
-            if word.known:
-                self.overlay.write(self._path(word), None, source)
-        self._filled(invocation, source)
-        return self._text_of(invocation), source
-
-    def _text_of(self, invocation: Invocation) -> str | None:
-        """Return what the invocation prints; None if that is not known."""
-        text = printed(invocation, self._made_text)
-        if text is None:
-            text = self._located(invocation)
-        if text is not None and len(text) > MAX_PRINTED:
-            self._cut(MAX_PRINTED)
-            return None
-        return text
-
-    def _located(self, invocation: Invocation) -> str | None:
-        """Return what the invocation prints of where things lie, or that it prints nothing; None if it is not known."""
-        if silent(invocation, self._folders, self._stands):
-            return ""
-        if invocation.name == "git":
-            self._redirected = self._redirected or "core.worktree" in invocation.args
-            if self._redirected or not REDIRECTED.isdisjoint(self._variables):
-                return None
-        return where(invocation, self._folders, self._stands)
-
-    def _stands(self, path: str) -> bool:
-        """Whether the script itself makes a file at or below the path."""
-        return any(made == path or made.startswith(f"{path}/") for made in self.overlay.put())
-
-    def _bounded(self, *words: Arg) -> None:
-        """Note that a word may have been cut, so that what it runs is not known."""
-        if any(len(word) >= MAX_VALUE for word in words):
-            self._cut(MAX_VALUE)
-
-    def _cut(self, most: int) -> None:
-        self._beyond(f"a text of more than {most} characters")
-
-    def _beyond(self, bound: str) -> None:
-        """Note the first bound that the script passes: what lies behind it is not known."""
-        self.too_much = self.too_much or bound
-
-    def _made_text(self, word: Arg) -> str | None:
-        """Return the text of a file that the script itself has written."""
-        known = self.overlay.made(self._path(word)) if word.known else None
-        return known[0] if known is not None else None
-
-    def _filled(self, invocation: Invocation, source: tuple[Invocation, ...]) -> None:
-        """Note what copies, links, unpacks and hands on."""
-        name = invocation.name
-        if name in ("cp", "mv", "install", "ln"):
-            for made, given in copied(invocation):
-                self._copied(invocation, made, given)
-        elif name in ("rm", "rmdir", "unlink"):
-            for word in invocation.args[:MAX_PIPED]:
-                self.overlay.remove(self._path(word))
-        elif name == "tee":
-            for word in invocation.args:
-                if word[:1] != "-" and word.known:
-                    appends = "-a" in invocation.args or "--append" in invocation.args
-                    self.overlay.write(self._path(word), invocation.input.text, source, appends=appends)
-        elif name == "dd":
-            named = dict(word.partition("=")[::2] for word in invocation.args)
-            if named.get("of") and named.get("if"):
-                self.overlay.copy(self._path(named["if"]), self._path(named["of"]))
-            elif named.get("of"):
-                self.overlay.write(self._path(named["of"]), invocation.input.text, source)
-        elif name in UNPACKERS and len(source) > 1:
-            self.overlay.unpack(self._path(folder_of(invocation)), source)
-        elif patches(invocation, source):
-            self.overlay.patch(self._path(folder_of(invocation)), source)
-        elif (into := fetched(invocation)) is not None and into.known:
-            self.overlay.unpack(self._path(into), source)
-        elif name == "mount" and (bind := bound(invocation)) is not None:
-            self.overlay.link(self._path(bind[1]), self._path(bind[0]))
-
-    def _copied(self, invocation: Invocation, made: Arg, given: Arg) -> None:
-        if not (made.known and given.known):
-            return
-        if given in STDIN:
-            self.overlay.write(self._path(made), invocation.input.text, invocation.input.source)
-            return
-        if given[:1] == "/":
-            self._copies[self._path(made)] = program_name(given)
-        if invocation.name == "ln":
-            symbolic = any(word[:1] == "-" and word[1:2] != "-" and "s" in word for word in invocation.args)
-            hard = not symbolic and "--symbolic" not in invocation.args
-            target = str(given) if given[:1] != "~" and not hard else self._path(given)
-            self.overlay.link(self._path(made), target)  # by a hard link, what is written to one is in the other
-            return
-        self.overlay.copy(self._path(given), self._path(made))
+        self._effects.builtin(invocation)
+        return self._effects.printed(invocation)
 
     def _call(self, invocation: Invocation) -> Output:
         name = str(invocation.program)
         self._called.add(name)
-        self._calls += 1
-        if self._calls > self._most:
-            self._beyond(f"more than {self._most} calls of functions")
+        self._bounds.calls += 1
+        if self._bounds.calls > self._bounds.most:
+            self._bounds.beyond(f"more than {self._bounds.most} calls of functions")
         if self.too_much:
             return None, ()
         if self._active.count(name):
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
         if len(self._active) >= MAX_SCRIPTS:
-            self._beyond(f"functions nested deeper than {MAX_SCRIPTS}")
+            self._bounds.beyond(f"functions nested deeper than {MAX_SCRIPTS}")
             return None, ()
-        before, self._locals, locals_ = dict(self._variables), {"@", "*"}, self._locals
-        own = {str(index + 1): [word] for index, word in enumerate(invocation.args)}
-        self._variables.update(own)
-        self._variables["@"] = self._variables["*"] = list(invocation.args)
+        before, self._locals, locals_ = dict(self._state.variables), {"@", "*"}, self._locals
+        own = [str(index + 1) for index in range(len(invocation.args))]
+        self._state.set_parameters(list(invocation.args))
         self._active.append(name)
         output = self._body(name, invocation.input)
         self._active.pop()
         for local in (*self._locals, *own, *(one for one in before if one.isdigit())):
-            self._set(local, before.get(local))
+            self._state.set(local, before.get(local))
         self._locals = locals_
         return output
 
     def _aliased(self, invocation: Invocation) -> Output:
         """Start what an alias stands for; it does not stand for itself while that goes on."""
         name = str(invocation.program)
-        words = self._aliases.pop(name)
+        words = self._state.aliases.pop(name)
         invocation.args = [*words[1:], *invocation.args]
         invocation.program, invocation.name = words[0], program_name(words[0])
         output = self._start(invocation)
-        self._aliases[name] = words
+        self._state.aliases[name] = words
         return output
 
     def _twice(self, name: str) -> bool:
-        return sum(1 for node in simples(self._functions[name]) if node.words and node.words[0].text == name) > 1
+        return sum(1 for node in simples(self._state.functions[name]) if node.words and node.words[0].text == name) > 1
 
     def _inner(self, invocation: Invocation) -> Output | None:
         """Go through what the invocation starts in turn, or None if it starts nothing."""
@@ -670,8 +441,8 @@ class Walk:
         for code in self._code(invocation):
             self._deeper(invocation, code)
         if "/" in invocation.program and invocation.program.known and not invocation.inside:
-            text = self._file(invocation.program)
-            written = self.overlay.made(self._path(invocation.program)) is not None
+            text = self._texts.file(invocation.program)
+            written = self.overlay.made(self._state.path(invocation.program)) is not None
             if text is None:
                 invocation.made_by = self.made_by(invocation.program)
             if text and (_SHEBANG.match(text) or (text[:2] != "#!" and (written or "\0" not in text))):
@@ -682,7 +453,7 @@ class Walk:
     def _shell(self, invocation: Invocation, use: ShellUse) -> Output:
         text = use.text
         if text is None and use.file:
-            text = self._file(use.file)
+            text = self._texts.file(use.file)
         if text is None:
             invocation.made_by = self.made_by(use.file) if use.file else ()
             return None, (invocation, *invocation.made_by)
@@ -691,15 +462,16 @@ class Walk:
 
     def _as_shell(self, invocation: Invocation, file: Arg | None, text: str, parameters: list[Arg]) -> Output:
         """Go through a script as a shell of its own: its directory, variables and traps end with it."""
-        before = (self._cwd, dict(self._variables), self._traps)
-        self._traps = []
-        self._variables.update({str(index): [word] for index, word in enumerate(parameters)})
-        self._variables["@"] = self._variables["*"] = list(parameters[1:])
-        self._set(_SOURCE, None)
+        before, self._traps, traps = self._state.here(), [], self._traps
+        if parameters:
+            self._state.set("0", parameters[:1])
+        self._state.set_parameters(list(parameters[1:]))
+        self._state.set(_SOURCE, None)
         output = self._deeper(invocation, text) if file is None else self._in_file(invocation, file, text)
         while self._traps:
             self._deeper(*self._traps.pop(0))
-        self._cwd, self._variables, self._traps = before
+        self._state.back(before)
+        self._traps = traps
         return output
 
     def _in_file(self, invocation: Invocation, word: Arg, text: str) -> Output:
@@ -707,52 +479,24 @@ class Walk:
 
         One on the disk may be given up at a cap, which is noted; the action around it is then gone through as before.
         """
-        path = self.overlay.standing(self._path(word)) if word.known else ""
-        before = self._variables.get(_SOURCE)
-        self._variables[_SOURCE] = [word]
+        path = self.overlay.standing(self._state.path(word)) if word.known else ""
+        before = self._state.variables.get(_SOURCE)
+        self._state.variables[_SOURCE] = [word]
         output = self._of_file(path, lambda: self._deeper(invocation, text))
-        self._set(_SOURCE, before)
+        self._state.set(_SOURCE, before)
         return output
 
     def _of_file(self, path: str, go: Callable[[], Output]) -> Output:
         """Go through a part of a script on the disk; an empty path stands for the action's own text."""
         if not path or self.too_much:
             return go()
-        before, self._at, self._most = self._at, path, MAX_IN_FILES
+        before, self._at, self._bounds.most = self._at, path, MAX_IN_FILES
         output = go()
         self._at = before
         self.ran[path] = self.ran.get(path) or self.too_much
         if not before:
-            self._most, self.too_much = MAX_INVOCATIONS, ""
+            self._bounds.most, self._bounds.passed = MAX_INVOCATIONS, ""
         return output
-
-    def _file(self, word: Arg) -> str | None:
-        """The text of a script file: as this script writes it, or as it stands there now."""
-        return self.overlay.text(self._path(word)) if word.known else self._fed_text(word)
-
-    def _fed_text(self, word: Arg) -> str | None:
-        """Return the known part of what commands print into `<(…)`; None if nothing of it is known."""
-        if word[:2] != "<(" or not word.source:
-            return None
-        last = word.source[0]
-        behind = {last, *last.input.source, *(one for given in last.args for one in given.source)}
-        if behind.issuperset(word.source):
-            return self._text_of(last)
-        texts = [self._text_of(one) for one in word.source[:MAX_SCRIPTS]]
-        return "\n".join(text for text in texts if text) or None
-
-    def made_by(self, word: Arg) -> tuple[Invocation, ...]:
-        """Return the commands whose output is in the file that a word names."""
-        return self.overlay.sources(self._path(word)) if word.known and self.overlay else ()
-
-    def _typed_out(self, invocation: Invocation) -> None:
-        """Give what runs its input the text of the files that `cat` hands to it."""
-        given = invocation.input
-        if given.text is None and len(given.source) == 1 and given.source[0].name == "cat" and _runs_input(invocation):
-            named = [word for word in given.source[0].args if word[:1] != "-"]
-            texts = [self._file(word) for word in named[:MAX_SCRIPTS]]
-            if named and len(texts) == len(named) and None not in texts:
-                invocation.input = Input("".join(text or "" for text in texts), given.source)
 
     def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
         """Go through a script inside the script, with the rights of its starter."""
@@ -764,7 +508,7 @@ class Walk:
 
     def _code_builtin(self, invocation: Invocation) -> Output | None:
         if invocation.name in ("source", "."):
-            text = self._file(invocation.args[0]) if invocation.args else None
+            text = self._texts.file(invocation.args[0]) if invocation.args else None
             if invocation.args and invocation.args[0] in OWN_INPUT:
                 text = invocation.input.text
             elif text is not None:
@@ -781,34 +525,34 @@ class Walk:
             for word in invocation.args:
                 name, _, value = word.partition("=")
                 if _PLAIN.fullmatch(value):
-                    self._aliases[name] = [arg(piece) for piece in value.split()]
+                    self._state.aliases[name] = [arg(piece) for piece in value.split()]
             text = "\n".join(word.partition("=")[2] for word in invocation.args if "=" in word)
         return (None, (invocation,)) if text is None else self._deeper(invocation, text)
 
     def _launched(self, invocation: Invocation, inner: LaunchedCommand) -> Output:
         launcher = inner.launcher
-        before = self._cwd
+        before = self._state.cwd
         if inner.directory is not None and not inner.inside:
-            self._cwd = self._path(inner.directory) if inner.directory.known else "?"
+            self._state.cwd = self._state.path(inner.directory) if inner.directory.known else "?"
         setting = Setting(
-            self._cwd if inner.directory is not None else invocation.cwd,
+            self._state.cwd if inner.directory is not None else invocation.cwd,
             (*invocation.via, invocation.name),
             invocation.elevated or (launcher.elevates and not inner.inside),
             inner.inside or invocation.inside,
             invocation.depth,
-            tuple((inside, self._path(host)) for inside, host in mounted(invocation))
+            tuple((inside, self._state.path(host)) for inside, host in mounted(invocation))
             if inner.inside.startswith("container") and not invocation.inside
             else invocation.mounts,
         )
         output = self._goes_on(invocation, inner, setting)
         if inner.directory is not None:
-            self._cwd = before
+            self._state.cwd = before
         return output
 
     def _goes_on(self, invocation: Invocation, inner: LaunchedCommand, setting: Setting) -> Output:
         """Go through what a launcher starts in this setting."""
         if len(setting.via) > MAX_SCRIPTS:
-            self._beyond(f"launchers nested deeper than {MAX_SCRIPTS}")
+            self._bounds.beyond(f"launchers nested deeper than {MAX_SCRIPTS}")
             return None, ()
         if inner.alone:
             self._add(Invocation(arg("sh"), [], setting))
@@ -831,56 +575,6 @@ class Walk:
         )
         return self._start(started_one)
 
-    def _moved(self, cwd: str) -> None:
-        """Go on in another directory."""
-        self._variables["OLDPWD"] = self._variables.get("PWD", [arg("$OLDPWD", known=False)])
-        self._cwd = cwd
-        self._variables["PWD"] = [arg(cwd) if cwd[:1] in ("/", "~") else arg("$PWD", known=False)]
-
-    def _builtin(self, invocation: Invocation) -> None:
-        """Apply the effect of a command on those after it."""
-        if invocation.name in ("cd", "pushd"):
-            named = [word for word in invocation.args if word[:1] != "-"]
-            target = named[0] if named else self._variables.get("HOME", [arg("~")])[0]
-            if invocation.name == "pushd":
-                self._variables[_STACK] = [*self._variables.get(_STACK, []), arg(self._cwd)][-MAX_FIELDS:]
-            self._moved(self._path(target) if target.known and invocation.args[:1] != ["-"] else "?")
-        elif invocation.name == "popd":
-            stack = self._variables.get(_STACK, [])
-            if stack or invocation.args:  # else it fails, and stays
-                self._moved("?" if invocation.args else str(stack[-1]))
-                self._variables[_STACK] = stack[:-1]
-        elif invocation.name == "unset":
-            for word in invocation.args:
-                self._variables.pop(word, None)
-        elif invocation.name == "set":
-            words = positional(invocation.args)
-            if words is not None:
-                self._variables.update({str(index + 1): [word] for index, word in enumerate(words)})
-                self._variables["@"] = self._variables["*"] = words
-        elif invocation.name == "read":
-            options = read_options(invocation.args)
-            given = invocation.input
-            if options.descriptor:
-                given = self._opened(Redirection("<&", "0", options.descriptor))
-            separators = (
-                [invocation.assignments["IFS"]] if "IFS" in invocation.assignments else self._variables.get("IFS", [])
-            )
-            self._assign(read_values(options, given, separators), in_turn=True)
-        elif invocation.name == "getopts":
-            self._assign(option_values(invocation.args, self._variables.get("@")), in_turn=True)
-        elif invocation.name in ("mapfile", "readarray"):
-            name = invocation.args[-1] if invocation.args and invocation.args[-1][:1] != "-" else "MAPFILE"
-            lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
-            self._assign({name: list(map(arg, lines)) or [_unknown(name, invocation)]})
-        elif invocation.name == "printf" and invocation.args[:1] == ["-v"] and len(invocation.args) > 2:
-            text = self._text_of(Invocation(invocation.program, invocation.args[2:]))
-            self._variables[invocation.args[1]] = [
-                arg(f"${invocation.args[1]}", known=False) if text is None else arg(text)
-            ]
-        elif invocation.name == "hash" and invocation.args[:1] == ["-p"] and len(invocation.args) > 2:
-            self._aliases[invocation.args[2]] = [invocation.args[1]]
-
 
 def _no_code(_invocation: Invocation) -> list[str]:
     return []
@@ -896,16 +590,3 @@ def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
     if not assignments:
         return False
     return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())
-
-
-_RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")
-
-
-def _runs_input(invocation: Invocation) -> bool:
-    """Whether the program runs what it reads."""
-    return invocation.name in SHELLS or _RUNS_INPUT.fullmatch(invocation.name) is not None
-
-
-def _unknown(name: str, invocation: Invocation) -> Arg:
-    """A variable that is filled with what the commands before it print."""
-    return arg(f"${name}", known=False, source=invocation.input.source)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from monitors.review.languages.embedded import embedded
+from monitors.review.languages.embedded import _collected, embedded
+from monitors.review.shell.invocation import Invocation
 from tests.monitors.review.rules.test_patterns import invoked
 
 
@@ -34,3 +35,13 @@ from tests.monitors.review.rules.test_patterns import invoked
 )
 def test_what_the_words_of_a_program_have_it_run_is_a_script(command: str, scripts: list[str]) -> None:
     assert embedded(invoked(command), lambda _name: True) == scripts
+
+
+def test_all_rows_that_name_a_program_find_its_commands() -> None:
+    def first(_: Invocation) -> list[str]:
+        return ["one"]
+
+    def second(_: Invocation) -> list[str]:
+        return ["two"]
+
+    assert _collected(("a b", first), ("b", second)) == {"a": (first,), "b": (first, second)}

@@ -4,7 +4,7 @@ import pytest
 
 from monitors.review.languages.named_files import BY_NAME
 from monitors.review.shell.invocation import Invocation, arg
-from tests.monitors.review.shell.test_overlay import reviewed
+from tests.monitors.review.shell.state.test_overlay import reviewed
 
 GO = 'require("child_process").execSync("rm -rf ~/notes")'
 

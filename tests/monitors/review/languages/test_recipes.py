@@ -2,17 +2,10 @@
 
 import pytest
 
-from monitors.review.languages.recipes import (
-    MAX_RECIPES,
-    asked,
-    just,
-    made,
-    npm_scripts,
-    package_scripts,
-    pods,
-    recipes_of,
-    services,
-)
+from monitors.review.languages.build_files import asked, just, made
+from monitors.review.languages.containers import pods, services
+from monitors.review.languages.project_files import recipes_of
+from monitors.review.languages.recipes import MAX_RECIPES, npm_scripts, package_scripts
 
 
 def test_make_runs_what_a_target_needs_with_variables_put_in() -> None:

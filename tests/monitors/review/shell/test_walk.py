@@ -5,7 +5,8 @@ import pytest
 from monitors.review.knowledge.book import LAUNCHERS
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.launch import LauncherBook
-from monitors.review.shell.walk import MAX_INVOCATIONS, Walk
+from monitors.review.shell.state.bounds import MAX_INVOCATIONS
+from monitors.review.shell.walk import Walk
 
 
 def walked(script: str, **variables: str) -> Walk:

@@ -1,6 +1,6 @@
 """Variables that are each of several values in turn."""
 
-from monitors.review.shell.turns import (
+from monitors.review.shell.state.turns import (
     MAX_OTHER_TURNS,
     MAX_ROWS,
     MAX_TURNS,

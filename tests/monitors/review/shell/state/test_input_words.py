@@ -2,8 +2,14 @@
 
 import pytest
 
-from monitors.review.shell.input_words import in_each_place, option_values, read_options, read_values, split_for_xargs
 from monitors.review.shell.invocation import Input, arg
+from monitors.review.shell.state.input_words import (
+    in_each_place,
+    option_values,
+    read_options,
+    read_values,
+    split_for_xargs,
+)
 
 
 def read_into(words: str, text: str | None, separators: str = " \t\n") -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
-from monitors.review.shell.turns import RUNS_TEXT
+from monitors.review.shell.state.turns import RUNS_TEXT
 
 MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""

@@ -7,7 +7,7 @@ from monitors.contract.words import Decision
 from monitors.review import NoFiles, make_reviewer
 from monitors.review.scene.lookups import Kind
 from monitors.review.shell.invocation import Invocation, arg
-from monitors.review.shell.overlay import MAX_FILES, Overlay
+from monitors.review.shell.state.overlay import MAX_FILES, Overlay
 
 HOME, WORK = "/home/ann", "/home/ann/work"
 WGET = (Invocation(arg("wget"), []),)

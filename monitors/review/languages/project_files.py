@@ -1,0 +1,245 @@
+"""Files of a project that name commands which others run: build files, package scripts, hooks, CI, editor tasks.
+
+They are read leniently and line by line, so that a piece of one, as an edit brings it, is read as well.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from monitors.contract.expressions import later
+from monitors.review.languages.build_files import every_target, just
+from monitors.review.languages.containers import pods, services
+from monitors.review.languages.literals import commands_in, settings_in
+from monitors.review.languages.recipes import (
+    JSON_TEXT,
+    MAX_LINE,
+    MAX_RECIPES,
+    MAX_TEXT,
+    Recipe,
+    package_scripts,
+    plain,
+    shell_word,
+)
+from monitors.review.languages.uses import MAX_CODE
+
+_JSON_LIST = later(r'"(args|command|\w+Command|runArgs|runtimeArgs|shellArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
+_JSON_TEXTS = later(r'"((?:[^"\\\n]|\\.){1,120})"\s{0,9}:\s{0,9}\[([^\[\]]{1,8000}+)\]')
+_ITEM = later(r'"((?:[^"\\\n]++|\\.)*+)"')
+
+
+def _json_commands(text: str) -> Iterator[Recipe]:
+    """Commands of editors' and containers' settings."""
+    args = [plain(item) for match in _JSON_LIST.finditer(text) for item in _ITEM.findall(match[2])]
+    flags = [item for item in args if item.startswith(("--", "-v", "/")) or "source=" in item]
+    mounts = [f"--mount={item}" if "source=" in item else item for item in flags]
+    if mounts:
+        yield Recipe("runArgs", " ".join(["docker run", *map(shell_word, mounts), "image"]))
+    for match in JSON_TEXT.finditer(text):
+        if match[1].lower().endswith(("command", "path", "script", "program", "exec")):
+            yield Recipe(match[1], plain(match[2]))
+    for before, item in zip(("", *args), args, strict=False):
+        if before in ("-c", "-lc", "-e", "/c", "-Command"):
+            yield Recipe("args", item)
+
+
+_KEY = later(
+    r"(\s*)(?:- +)?[\"']?(run|script|scripts|before_script|after_script|command|commands|cmd|cmds|entry|args|install|before_install|after_success|\w+Command)[\"']?\s*:\s*(.*)\Z"
+)
+
+
+def _yaml_commands(text: str) -> Iterator[Recipe]:
+    """Commands in YAML: in line, as a block, or as a list."""
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        found = _KEY.match(lines[at])
+        at += 1
+        if found is None:
+            continue
+        deep, value = len(found[1]), found[3].strip()
+        if value and value[0] not in "|>[":
+            yield Recipe(found[2], _unquoted(value))
+            continue
+        block: list[str] = [value.strip("[]").replace('"', "").replace(",", " ")] if value[:1] == "[" else []
+        while at < len(lines) and (not lines[at].strip() or _deeper(lines[at], deep)):
+            inner = _KEY.match(lines[at])
+            block.append(_unquoted((inner[3] if inner else lines[at]).strip().removeprefix("- ")))
+            at += 1
+        yield Recipe(found[2], "\n".join(block))
+
+
+def _deeper(line: str, deep: int) -> bool:
+    indent = len(line) - len(line.lstrip())
+    return indent > deep or (indent == deep and line.lstrip()[:2] == "- ")
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return plain(value[1:-1]) if quoted else value
+
+
+_EXPRESSION = later(r"\$\{\{([^{}]{0,200})\}\}")
+
+
+def _continuous_integration(text: str) -> Iterator[Recipe]:
+    """Commands of a CI file; its expressions for secrets become names of variables that say so."""
+
+    def value(match: re.Match[str]) -> str:
+        return "$ALL_SECRETS" if "toJSON" in match[1] else "$" + re.sub(r"\W+", "_", match[1].strip())
+
+    for recipe in _yaml_commands(text):
+        yield recipe._replace(code=_EXPRESSION.sub(value, recipe.code), elsewhere=True)
+    for command in commands_in(text):
+        yield Recipe("text", _EXPRESSION.sub(value, command), elsewhere=True)
+
+
+def _tox(text: str) -> Iterator[Recipe]:
+    inside = False
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and line[:1] not in (" ", "\t"):
+            inside = key.strip() in ("commands", "commands_pre", "commands_post")
+            line = value
+        if inside and line.strip():
+            yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
+
+
+_COMMAND_LINE = later(r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*)\s*\Z")
+
+
+def _lines(text: str) -> Iterator[Recipe]:
+    """Commands that are named one a line, as tasks of TOML and of a Procfile are."""
+    for line in text.splitlines():
+        found = _COMMAND_LINE.match(line)
+        if found is not None and " " in found[2].strip():
+            yield Recipe(found[1], _unquoted(found[2].strip()))
+
+
+def _whole(language: str) -> Callable[[str], Iterator[Recipe]]:
+    """Read the file as code; a long one in pieces that end with a line."""
+
+    def read(text: str) -> Iterator[Recipe]:
+        for piece in (text,) if language == "sh" else pieces(text):
+            yield Recipe("", piece, language)
+
+    return read
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that are short enough to be read as code, and end with a line."""
+    while len(text) > MAX_CODE:
+        end = text.rfind("\n", 0, MAX_CODE) + 1 or MAX_CODE
+        yield text[:end]
+        text = text[end:]
+    yield text
+
+
+def _notebook(text: str) -> Iterator[Recipe]:
+    """Cells of a notebook, as JSON or as an edit brings them: lines for the shell, and the rest as Python."""
+    if text.lstrip()[:1] == "{":
+        text = "\n".join(plain(item).rstrip("\n") for item in _ITEM.findall(text))
+    code: list[str] = []
+    for line in text.splitlines():
+        mark = line.lstrip()
+        if mark[:1] == "!":
+            yield Recipe("cell", mark[1:])
+        elif mark[:1] == "%":
+            yield Recipe("cell", mark.lstrip("%").removeprefix("sx ").removeprefix("system "))
+        code.append("" if mark[:1] in ("!", "%") else line)
+    if text.lstrip()[:2] == "%%":  # the whole cell is for the program that it names
+        yield Recipe("cell", "\n".join(code))
+    yield from _whole("python")("\n".join(code))
+
+
+def _scripts(text: str) -> Iterator[Recipe]:
+    for name, code in package_scripts(text).items():
+        if " " in code or "/" in code:
+            yield Recipe(name, code)
+    at = text.find('"scripts"')  # composer has lists of commands
+    for match in islice(_JSON_TEXTS.finditer(text, at), MAX_RECIPES) if at >= 0 else ():
+        yield Recipe(plain(match[1]), "\n".join(plain(item) for item in _ITEM.findall(match[2])))
+
+
+_TERRAFORM = later(
+    r"\b(?:command|inline)\s{0,20}=\s{0,5}\[?\s{0,5}\"((?:[^\"\\\n]|\\.){1,2000})\"|\bprogram\s{0,20}=\s{0,5}\[\s{0,20}\"(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh\",\s{0,20}\"-l?c\",\s{0,20}\"((?:[^\"\\\n]|\\.){1,2000})\""
+)
+"""Commands of a provisioner, and the script of a source of data."""
+_NINJA = later(r"^\s{1,20}command\s{0,20}=\s{0,5}([^\n]{1,2000})", re.MULTILINE)
+_M4 = later(r"\b(?:m4_)?e?syscmd(?:_s)?\s?\(\s?\[?`?([^\]'\n]{1,2000})")
+_IDEA = later(r"name=\"(?:SCRIPT_TEXT|INTERPRETER_OPTIONS|SCRIPT_OPTIONS)\" value=\"([^\"\n]{1,2000})\"")
+
+
+def _each(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Recipe]]:
+    """Take what the groups of a pattern find for commands."""
+
+    def read(text: str) -> Iterator[Recipe]:
+        for match in pattern.finditer(text):
+            yield Recipe("command", plain(next(group for group in match.groups() if group)))
+
+    return read
+
+
+_DATA = later(
+    r"/(?:fixtures?|testdata|test_data|__snapshots__|corpus|corpora|locales?|i18n|lang|translations|prompts|node_modules|docs?)/|(?:package-lock|composer\.lock|pnpm-lock)\.|/openapi|/swagger|/(?:messages|strings|prompts?|cspell|changelog|\w*(?:block|deny|allow)list)\b[^/]*\Z"
+)
+"""Files of settings by their suffix, which are data."""
+
+
+def _settings(text: str) -> Iterator[Recipe]:
+    """Commands of a file of settings whose format is not known here."""
+    elsewhere = _ELSEWHERE.search(text) is not None
+    yield from (recipe._replace(elsewhere=True) for recipe in pods(text))
+    for command in settings_in(text):
+        yield Recipe("settings", command, elsewhere=elsewhere)
+
+
+_ELSEWHERE = later(
+    r"^\s{0,20}(?:- )?(?:FROM\s|image:|runs-on:|steps:|stages:|phases:|hosts:|apiVersion:)", re.MULTILINE
+)
+"""Said by files whose commands run on another machine, or in a container."""
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
+    (later(r"/(?:GNU)?[Mm]akefile$|\.mk$"), every_target),
+    (later(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
+    (later(r"/(?:package|composer|deno)\.jsonc?$"), _scripts),
+    (later(r"/\.(?:husky|githooks)/[^/]+$|/\.git/hooks/[^/]+$|/\.envrc$"), _whole("sh")),
+    (later(r"/\.github/(?:workflows/[^/]+|actions/.*)\.ya?ml$|/\.gitlab-ci\.yml$|/\.circleci/config\.yml$|/azure-pipelines\.yml$|/\.travis\.yml$|/bitbucket-pipelines\.yml$|/\.drone\.yml$|/\.woodpecker\.ya?ml$|/cloudbuild\.ya?ml$|/\.buildkite/[^/]+\.ya?ml$|/\.?appveyor\.yml$|/buildspec\.ya?ml$|/\.semaphore/[^/]+\.yml$|/\.cirrus\.yml$|/codefresh\.yml$"), _continuous_integration),
+    (later(r"/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/Taskfile\.ya?ml$|/\.overcommit\.yml$"), _yaml_commands),
+    (later(r"/\.vscode/(?:tasks|launch|settings)\.json$|\.code-workspace$|/\.zed/(?:tasks|settings)\.json$|/\.?devcontainer\.json$"), _json_commands),
+    (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
+    (later(r"/(?:conf|gunicorn\.conf|celeryconfig|manage|env)\.py$|/(?:Tilt|Snake)file$"), _whole("python")),
+    (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (later(r"/tox\.ini$"), _tox),
+    (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),
+    (later(r"/[^/]+\.ninja$"), _each(_NINJA)),
+    (later(r"/configure\.(?:ac|in)$|/[^/]+\.m4$"), _each(_M4)),
+    (later(r"/\.idea/.*\.xml$|\.run\.xml$"), _each(_IDEA)),
+    (later(r"\.ipynb$"), _notebook),
+    (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
+    (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
+    (_DATA, lambda _text: iter(())),
+    (later(r"\.(?:jsonc?|json5|ya?ml|toml|xml|gypi?|nix|ini|conf|cfg|properties|spec|bzl|star|kdl|bazel|desktop|service|rules)$|/(?!Docker|Container)[A-Z][A-Za-z]+file$|/(?:PKGBUILD|APKBUILD|BUILD|WORKSPACE)$|/debian/(?:rules|(?:[\w.-]+\.)?(?:pre|post)(?:inst|rm))$|/\.[a-z-]{2,20}rc$"), _settings),
+)  # fmt: skip
+
+
+_BY_LINE = frozenset({_continuous_integration, _yaml_commands, _tox, _lines})
+"""Readers whose patterns try each place of a line."""
+
+
+def recipes_of(path: str, text: str) -> list[Recipe]:
+    """Return the commands that others run out of this file; none if it is not such a file."""
+    for pattern, read in _READERS:
+        if pattern.search(path):
+            cut = f"a file of more than {MAX_TEXT} characters" if len(text) > MAX_TEXT else ""
+            text = text[:MAX_TEXT]
+            if len(text) > MAX_LINE and read in _BY_LINE:
+                lines = text.splitlines()
+                text = "\n".join(line[:MAX_LINE] for line in lines)
+                cut = cut or (f"a line of more than {MAX_LINE} characters" if max(map(len, lines)) > MAX_LINE else "")
+            found = list(islice(read(text), MAX_RECIPES + 1))
+            if len(found) > MAX_RECIPES:
+                cut = cut or f"a file with more than {MAX_RECIPES} commands"
+            return [*found[:MAX_RECIPES], *([Recipe("", "", cut=cut)] if cut else [])]
+    return []
