@@ -7,9 +7,9 @@ between the two leaves the old target, and a start that finds the files set goes
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pygit2
 from pygit2.enums import CheckoutStrategy, FileStatus
@@ -67,8 +67,16 @@ def checkouts(project: Path, target: str, new: str = "") -> tuple[Checkout, ...]
     return tuple(_look(path, new) for path in worktrees(project) if _on(path, target))
 
 
-def worktrees(project: Path) -> Iterator[Path]:
-    """Yield every worktree of a repository that is there."""
+def worktrees(project: Path, known: Container[str] = ()) -> Iterator[Path]:
+    """Yield every worktree of a repository that is there.
+
+    A folder that the repository names as one is one only if its `.git` names the repository in turn: another clone may
+    stand by now where a worktree was, and an agent can name any folder.
+
+    Args:
+        project: Any worktree of the repository, or its folder if it is bare.
+        known: Worktrees that are this repository's, whatever their `.git` says by now.
+    """
     folders = repository.find(project)
     common = folders.common if folders is not None else project
     if common.name == ".git":
@@ -78,8 +86,17 @@ def worktrees(project: Path) -> Iterator[Path]:
             path = read_path(administration / "gitdir").parent
         except OSError:
             continue
-        if path.is_dir():
+        if path.is_dir() and (str(path) in known or _names(path, administration)):
             yield path
+
+
+def _names(path: Path, administration: Path) -> bool:
+    """Whether the `.git` of a folder names this administration."""
+    found = repository.find(path)
+    try:
+        return found is not None and found.own.samefile(administration)
+    except (OSError, ValueError):
+        return False
 
 
 def move(project: Path, target: str, old: str, new: str, note: str, *, set_files: bool) -> tuple[Path, ...]:
@@ -109,8 +126,13 @@ def move(project: Path, target: str, old: str, new: str, note: str, *, set_files
         raise TargetHeldError(
             f"{target} was not moved: {why}.", way_out=f"git -C {held[0].path} merge --ff-only {HELD}…"
         )
-    for one in held:
-        _set_files(one.path, old, new, anyway=one.begun)
+    for number, one in enumerate(held):
+        try:
+            _set_files(one.path, old, new, anyway=one.begun)
+        except TargetHeldError:
+            for other in held[:number]:
+                _set_files(other.path, new, old, anyway=True)
+            raise
     try:
         reference.set_target(pygit2.Oid(hex=new), note)
     except (pygit2.GitError, OSError) as error:
@@ -251,13 +273,14 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
             way_out=f"git -C {path} merge --ff-only {new}",
         )
     _refuse_without_room(path, after, paths)
-    added = {name: _content(after, name) for name in paths if name not in before.tree}
-    in_the_way = [name for name, content in added.items() if not _may_be_set(path / name, content)]
+    in_the_way = [found for name in paths if (found := _in_the_way(path, before, after, name))]
     if in_the_way and not anyway:
         raise TargetHeldError(
             f"{path} was left alone: {in_the_way[0]} is in the way there, which git does not know.",
             way_out=f"Move it away, and then: git -C {path} merge --ff-only {new}",
         )
+    added = {name: _content(after, name) for name in paths if name not in before.tree and _is_within(path, name)}
+    looks = {name: _looks(path / name) for name in paths}
     try:
         if paths and anyway:
             _force(opened, after, paths)
@@ -265,10 +288,53 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
             _remove_begun(path, added)
             opened.checkout_tree(after, strategy=CheckoutStrategy.SAFE)  # type: ignore[no-untyped-call]  # untyped
     except (pygit2.GitError, OSError) as error:
+        touched = [name for name in paths if anyway or _looks(path / name) != looks[name]]
         raise TargetHeldError(
-            f"{path} could not follow ({error}): {_put_back(opened, before, path, paths, added)}.",
+            f"{path} could not follow ({error}): {_put_back(opened, before, path, touched, added)}.",
             way_out=f"Move away what is in the way, or make room, and then: git -C {path} merge --ff-only {new}",
         ) from error
+
+
+def _in_the_way(path: Path, before: pygit2.Commit, after: pygit2.Commit, name: str) -> str:
+    """Return what git does not know and a new file of a commit would take the place of; empty if nothing."""
+    if name not in after.tree:
+        return ""
+    for folder in reversed(PurePath(name).parents[:-1]):
+        place = path / folder
+        if os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+            return "" if str(folder) in before.tree else str(folder)
+    if name not in before.tree:
+        return "" if _may_be_set(path / name, _content(after, name)) else name
+    known = before.tree[name]
+    return _stranger(path, name, known) if isinstance(known, pygit2.Tree) else ""
+
+
+def _stranger(path: Path, name: str, known: pygit2.Tree) -> str:
+    """Return the first thing in a folder that its tree does not have; empty if there is none."""
+    if (path / name).is_symlink() or not (path / name).is_dir():
+        return ""
+    entries = {os.fsencode(entry.raw_name): entry for entry in known if entry.raw_name is not None}
+    for found in sorted(os.listdir(path / name)):  # noqa: PTH208 - names
+        entry, inside = entries.get(os.fsencode(found)), f"{name}/{found}"
+        if entry is None:
+            return inside
+        if isinstance(entry, pygit2.Tree) and (stranger := _stranger(path, inside, entry)):
+            return stranger
+    return ""
+
+
+def _is_within(path: Path, name: str) -> bool:
+    """Whether the way to a file of a worktree leads through no link."""
+    return not any((path / folder).is_symlink() for folder in PurePath(name).parents[:-1])
+
+
+def _looks(path: Path) -> tuple[int, ...] | None:
+    """Return what changes if a file is written or put in place of another; None if there is none."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _force(opened: pygit2.Repository, commit: pygit2.Commit, paths: list[str]) -> None:

@@ -59,7 +59,7 @@ def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[ProjectWork
     records = {one.path: one for one in made if one.state is not WorkspaceState.HALF_MADE}
     half = {one.path for one in made if one.state is WorkspaceState.HALF_MADE}
     folder = Path(project)
-    places = list(worktrees(folder)) if _is_repository(folder) else [folder]
+    places = list(worktrees(folder, records)) if _is_repository(folder) else [folder]
     found: dict[str, ProjectWorktree] = {}
     for place in places:
         if str(place) in half or not place.is_dir():

@@ -1,5 +1,6 @@
 """The target of a merge: it moves whole, or nothing changes."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,77 @@ def test_a_branch_goes_only_where_it_stood_and_its_commits_are_kept(repo: Path) 
     assert not target.drop_branch(repo, "work", "0" * 40)
     assert target.drop_branch(repo, "work", tip, keep_as="refs/chaperon/merged/a1")
     assert git(repo, "for-each-ref", "--format=%(refname)").split() == ["refs/chaperon/merged/a1", "refs/heads/main"]
+
+
+@pytest.mark.parametrize("by", ["folder", "file", "link", "removed file"])
+def test_what_git_does_not_know_in_the_place_of_a_new_file_stays(tmp_path: Path, by: str) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    old = commit(repo, "first", _gitignore=".env\nbuild\n", **{"d/tracked": "1\n"})
+    git(repo, "checkout", "-qb", "work")
+    git(repo, "rm", "-qr", "d")
+    if by == "folder":
+        (repo / "build").mkdir()
+        (repo / "build/made").write_text("an agent's")
+        git(repo, "add", "-f", "build")
+    elif by == "link":
+        (repo / "d").symlink_to(tmp_path)
+    elif by == "file":
+        (repo / "d").write_text("an agent's")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "work")
+    git(repo, "checkout", "-q", "main")
+    mine = repo / ("build" if by == "folder" else "d/.env")
+    mine.write_text("a person's")
+    if by == "removed file":
+        assert moved(repo) == (repo,)
+    else:
+        with pytest.raises(TargetHeldError, match=f"{mine.relative_to(repo)} is in the way"):
+            moved(repo)
+        assert (git(repo, "rev-parse", "main"), git(repo, "status", "--porcelain")) == (old, "")
+    assert mine.read_text() == "a person's"
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+@pytest.mark.parametrize("name", ["a.txt", "b.txt"])
+def test_a_change_for_which_git_was_told_not_to_look_stays(repo: Path, flag: str, name: str) -> None:
+    git(repo, "checkout", "-q", "main")
+    git(repo, "update-index", flag, name)
+    (repo / name).write_text("a person's own, for good")
+    with pytest.raises(TargetHeldError):
+        moved(repo)
+    assert (repo / name).read_text() == "a person's own, for good"
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_a_file_that_is_reached_by_a_link_out_of_the_worktree_stays(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/kept.py").touch()
+    commit(repo, "data", **{"data/kept.py": ""})
+    git(repo, "checkout", "-q", "main")
+    (repo / ".git/info/exclude").write_text("data\n")
+    (repo / "data").symlink_to(tmp_path / "data")
+    with pytest.raises(TargetHeldError, match="data is in the way"):
+        moved(repo)
+    assert (tmp_path / "data/kept.py").exists()
+    assert (repo / "data").is_symlink()
+
+
+def test_another_repository_where_a_worktree_was_is_no_worktree(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", str(tmp_path / "other"), "main")
+    shutil.rmtree(tmp_path / "other")
+    git(tmp_path, "clone", "-q", "--shared", "-b", "main", str(repo), str(tmp_path / "other"))
+    assert moved(repo) == ()
+    assert git(tmp_path / "other", "status", "--porcelain") == ""
+    assert list(target.worktrees(repo)) == [repo]
+    assert list(target.worktrees(repo, {str(tmp_path / "other")})) == [repo, tmp_path / "other"]
+
+
+def test_of_two_checkouts_of_which_one_cannot_follow_neither_does(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", str(tmp_path / "other"), "main")
+    git(repo, "checkout", "-q", "--ignore-other-worktrees", "main")
+    (tmp_path / "other/c.txt").write_text("a person's")
+    with pytest.raises(TargetHeldError, match="in the way"):
+        moved(repo)
+    assert [git(one, "status", "--porcelain") for one in (repo, tmp_path / "other")] == ["", "?? c.txt"]
