@@ -17,7 +17,8 @@ shape. A whole one:
 
 An intervention may have an effect of its own, such as a ticket or another branch: `details={"effect": "open_ticket",
 "about": "..."}` names it, and the script `hooks.on-intervention` does it, with that name and the details as JSON. The
-message may then be empty, and the kind says how strong the effect is.
+message may then be empty, and the kind says how strong the effect is. An effect that was not done, since the script is
+missing or failed, is an incident: `effect_not_done`.
 
 It is tried first for the types that it names, whenever its kind was chosen. If it declines or fails, the built-in
 intervention of that kind is used. `supervisor.testing.check_answer` checks the rules for every answer.

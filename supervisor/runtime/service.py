@@ -250,7 +250,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             upkeep = CheckpointUpkeep(board, manager, daemon.fault, setup.clock, retention(setup.config))
             tasks.start_soon(upkeep.run, name="checkpoints")
             async with anyio.create_task_group() as telling:
-                telling.start_soon(daemon.hooks.run, name="hooks")
+                telling.start_soon(daemon.hooks.run, daemon.fault, name="hooks")
                 yield daemon
                 daemon.ending = True
                 gateway.ending()

@@ -15,7 +15,8 @@
 
 Each fact comes as an environment variable, under its name and with CHAPERON_ and AXIOM_ before it. A hook that vetoes
 ends with an exit code other than 0. Any other failure is logged and changes nothing else; `pre-merge` must also end in
-time, for a merge can wait. The configuration's script runs first, then that of the repository, if a person trusts it.
+time, for a merge can wait. An effect of an intervention's own that was not done is an incident. The configuration's
+script runs first, then that of the repository, if a person trusts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -45,6 +46,7 @@ from supervisor.protocol.events import (
 from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.repository_hooks import RepositoryHooks
+from supervisor.runtime.incidents.feed import NoteFault
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.user_program import ProgramEndedError, ProgramError, Trusted, as_it_is, run_program
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
@@ -103,12 +105,23 @@ class HookRunner:
         self._repositories = repositories
         self._trusted = trusted
         self._put, self._take = anyio.create_memory_object_stream[tuple[str, dict[str, str]]](MOST_WAITING)
+        self._passed_over: list[dict[str, str]] = []
+        """Facts of the effects that were passed over and are still to be told; at most as many as may wait."""
 
-    async def run(self) -> None:
-        """Run what is due, until `close` was called and nothing is left."""
+    async def run(self, fault: NoteFault) -> None:
+        """Run what is due, until `close` was called and nothing is left.
+
+        Args:
+            fault: Notes an effect that an intervention names and that was not done.
+        """
         with self._put, self._take:
             async for hook, facts in self._take:
-                await self._run(hook, facts)
+                failed = await self._run(hook, facts)
+                if failed is not None and facts.get("EFFECT"):
+                    _tell_of_effect(fault, facts, failed.what)
+                passed_over, self._passed_over = self._passed_over, []
+                for each in passed_over:
+                    _tell_of_effect(fault, each, f"{MOST_WAITING} scripts waited before it.")
 
     def close(self) -> None:
         """Take nothing more."""
@@ -137,6 +150,8 @@ class HookRunner:
                 self._put.send_nowait((hook, facts))
             except (anyio.WouldBlock, anyio.ClosedResourceError):
                 log.warning("the hook %s was passed over: %d wait, or the daemon ends", hook, MOST_WAITING)
+                if facts.get("EFFECT") and len(self._passed_over) < MOST_WAITING:
+                    self._passed_over.append(facts)
 
     def _due(self, event: AnyEvent, seq: int) -> Iterator[tuple[str, dict[str, str]]]:
         match event:
@@ -184,7 +199,10 @@ class HookRunner:
         }
 
     async def _run(self, hook: str, facts: dict[str, str]) -> ProgramError | None:
-        """Run the scripts of a hook; returns the failure of the last one that failed, after which none runs."""
+        """Run the scripts of a hook; returns the failure of the one that failed, after which none runs.
+
+        No script at all is a failure if an effect was to be done.
+        """
         programs = [(self._programs[hook], "")] if hook in self._programs else []
         project = facts.get("REPOSITORY", "")
         if self._repositories is not None and project:
@@ -195,7 +213,8 @@ class HookRunner:
                 found = ""
             programs += [(found, project)] if found else []
         if not programs:
-            return None
+            wanted = facts.get("EFFECT")
+            return ProgramError(f"The configuration names no script hooks.{hook}.") if wanted else None
         if not facts.get("BRANCH") and facts.get("WORKSPACE"):
             facts["BRANCH"] = await anyio.to_thread.run_sync(_branch_of, Path(facts["WORKSPACE"]))
         told = {name: value if name in PLACES else self._protector.text(value) for name, value in facts.items()}
@@ -232,6 +251,15 @@ def _of_intervention(chosen: Intervention) -> dict[str, str]:
         "EFFECT": str(chosen.details.get("effect", "")),
         "DETAILS": anyjson.dumps(details).decode(),
     }
+
+
+def _tell_of_effect(fault: NoteFault, facts: Mapping[str, str], why: str) -> None:
+    effect, id_ = facts["EFFECT"], facts["INTERVENTION"]
+    what = f"The effect {effect!r} of the intervention {id_} was not done. {why}"
+    way_out = (
+        "Mend the script that hooks.on-intervention names, and do by hand what the intervention's details ask for."
+    )
+    fault(facts.get("AGENT", ""), "effect_not_done", what, Severity.MEDIUM, way_out)
 
 
 def _branch_of(workspace: Path) -> str:

@@ -117,6 +117,28 @@ async def test_an_intervention_of_ones_own_has_an_effect_of_its_own_and_need_not
     assert json.loads(details)["about"] == "repetition"
 
 
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [("echo no tracker here; exit 4", "ended with exit code 4"), ("", "names no script hooks.on-intervention")],
+    ids=["fails", "is missing"],
+)
+async def test_an_effect_that_was_not_done_is_an_incident(base: Base, script: str, why: str) -> None:
+    if script:
+        hook(base, "on-intervention", script)
+    plugin = base.root / "ticket.py"
+    plugin.write_text(TICKET)
+    base.config["plugins"] = {"interventions": [str(plugin)]}
+    base.plan(*["ls"] * 4)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="ann")
+        await until(lambda: any(each["type"] == "effect_not_done" for each in base.incidents()))
+    told = next(each for each in base.incidents() if each["type"] == "effect_not_done")
+    assert told["agent"] == "a1"
+    assert "'open_ticket'" in told["summary"]
+    assert why in told["summary"]
+    assert "hooks.on-intervention" in told["way_out"]
+
+
 async def test_a_storm_of_incidents_does_not_make_a_storm_of_hooks(
     base: Base, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
