@@ -1,4 +1,4 @@
-"""WalkBounds of what is gone through for one action: the first that a script passes is remembered, with how far it came."""
+"""Bounds of what is gone through for one action, and the first of them that a script passes."""
 
 from monitors.review.shell.expand import MAX_VALUE
 from monitors.review.shell.invocation import Arg
