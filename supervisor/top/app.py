@@ -22,6 +22,9 @@ from supervisor.top.screens import DiffScreen, PlanScreen, TimelineScreen
 REFRESH_SECONDS = 1.0
 """Between two looks: the daemon answers in milliseconds, and is asked for the board only if its journal has grown."""
 
+OF_THE_BOARD = frozenset({"move", "approve", "deny", "ask", "say", "stop", "timeline", "diff"})
+"""Actions about the chosen row: over another screen, which may be about another agent, no letter means them."""
+
 OUTCOMES = {"f": "false_alarm", "r": "confirmed"}
 """Words about an issue, by the letter that is typed."""
 
@@ -72,6 +75,10 @@ class Top(App[None]):
         self._connect = connect
         self._rows: list[BoardRow] = []
         self._seen = -1
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - textual's signature
+        """Return whether a key of the board does something now: over another screen it is neither offered nor taken."""
+        return len(self.screen_stack) == 1 or action not in OF_THE_BOARD
 
     def compose(self) -> ComposeResult:
         """Lay the board out."""
@@ -247,11 +254,8 @@ class Top(App[None]):
 
     def action_help(self) -> None:
         """List the keys."""
-        keys = (
-            (one.key.replace("question_mark", "?"), one.description)
-            for one in self.BINDINGS
-            if isinstance(one, Binding)
-        )
+        there = self.BINDINGS if len(self.screen_stack) == 1 else self.screen.BINDINGS
+        keys = ((one.key.replace("question_mark", "?"), one.description) for one in there if isinstance(one, Binding))
         self.notify("\n".join(f"{key:<6} {what}" for key, what in keys), title="Keys", timeout=15, markup=False)
 
     @work(thread=True, group="request")

@@ -101,7 +101,7 @@ async def test_a_rollback_that_a_person_declines_is_proposed_no_more_and_what_wa
             await page.keyboard.press("d")
             dialog = page.get_by_role("dialog")
             await expect(dialog).to_contain_text("Its files stay as they are")
-            await dialog.get_by_label("The issue that led to it was").select_option("confirmed")
+            await dialog.get_by_label("The issue was").select_option("confirmed")
             await dialog.get_by_role("button", name="Decline").click()
             await expect(page.locator("#proposals")).to_have_count(0)
         about = daemon.board.summary("a1")

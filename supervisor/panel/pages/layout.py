@@ -140,27 +140,13 @@ def _dialogs() -> h.Node:
             "outcome",
             "Say it",
             h.p["Thresholds follow if learning is on, for tasks that begin later."],
-            h.label[
-                "It was",
-                h.select(name="outcome")[
-                    h.option(value="confirmed")["right"],
-                    h.option(value="false_alarm")["a false alarm"],
-                ],
-            ],
-            h.label["Note", h.input(name="note", autocomplete="off")],
+            _of_issue(),
         ),
         dialog(
             "decline",
             "Decline",
             h.p["Its files stay as they are, and it goes on. The rollback is proposed no more."],
-            h.label[
-                "The issue that led to it was",
-                h.select(name="outcome")[
-                    h.option(value="false_alarm")["a false alarm"],
-                    h.option(value="confirmed")["right, but no reason to go back"],
-                ],
-            ],
-            h.label["Note, for the journal", h.input(name="note", autocomplete="off")],
+            _of_issue(),
         ),
         dialog(
             "remove",
@@ -219,6 +205,17 @@ def _dialogs() -> h.Node:
             h.form(method="dialog")[h.button["Close"]],
         ],
     )
+
+
+def _of_issue() -> h.Fragment:
+    """The fields by which a person says what became of an issue."""
+    words = {"confirmed": "right", "false_alarm": "a false alarm"}
+    return h.fragment[
+        h.label[
+            "The issue was", h.select(name="outcome")[(h.option(value=name)[says] for name, says in words.items())]
+        ],
+        h.label["Note, for the journal", h.input(name="note", autocomplete="off")],
+    ]
 
 
 def _text_dialog(name: str, label: str, help_: str, field: str) -> h.Element:

@@ -171,12 +171,15 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
             timeline = await screen.shows("Timeline of a1", "Not this one")
             assert "x1b" not in timeline, "colours are drawn, and not spelled"
             as_the_manual_shows("Timeline of", timeline)
+            assert [word for word in ("Approve", "Pause", "Stop", "Diff") if word in timeline] == []
+            await screen.keys("x", "s", "p", "?")
+            await screen.shows("Timeline of a1", "Keys", "Back", without="Type a1")
             await screen.keys("Escape")
             await screen.shows("chaperon  0 live")
             await screen.keys("v")
             await screen.shows("Changes of a1", "ran.log")
             await screen.keys("q")
-            await screen.shows("chaperon  0 live")
+            await screen.shows("chaperon  0 live", "Approve", "Stop")
             await screen.keys("p")
             await screen.shows("ended")
     assert base.ran() == ["echo one > one"]
