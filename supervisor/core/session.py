@@ -19,6 +19,7 @@ from monitors.review.allowances import Allowance
 from supervisor.core.decisions import validation
 from supervisor.core.decisions.adoption import TABLE, Found, Todo
 from supervisor.core.decisions.decide import AgentSurroundings, Decider, SessionSettings
+from supervisor.core.fold.asked_hosts import AskedHosts
 from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.summary import Summary
@@ -140,6 +141,11 @@ class Session:
     def allowances(self, now: float) -> tuple[Allowance, ...]:
         """Return the allowances in force at this moment, oldest first."""
         return self._memory.allowances.holding(now)
+
+    @property
+    def hosts(self) -> AskedHosts:
+        """The hosts that it was refused and a person can open to it; for reading only."""
+        return self._memory.hosts
 
     @property
     def open_issues(self) -> tuple[str, ...]:

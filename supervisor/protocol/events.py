@@ -17,6 +17,7 @@ from supervisor.protocol.kinds.daemon import (
     DaemonStopped,
     FaultSeen,
     HostReached,
+    HostRefused,
     PolicyChanged,
     RecordDamaged,
     RecordForgotten,
@@ -67,6 +68,7 @@ from supervisor.protocol.kinds.requests import (
     AllowanceRevoked,
     ApprovalGiven,
     CheckpointRequested,
+    HostDenied,
     OutcomeGiven,
     PauseRequested,
     RecoveryTaken,
@@ -157,7 +159,9 @@ __all__ = [
     "FaultSeen",
     "FrameRejected",
     "GroundsShaken",
+    "HostDenied",
     "HostReached",
+    "HostRefused",
     "IncidentOpened",
     "InputAccepted",
     "InterventionChosen",
@@ -218,6 +222,7 @@ AnyEvent = (
     | PolicyChanged
     | RecordDamaged
     | HostReached
+    | HostRefused
     | AgentForgotten
     | RecordForgotten
     | DaemonStopped
@@ -269,6 +274,7 @@ AnyEvent = (
     | ApprovalGiven
     | AllowanceGiven
     | AllowanceRevoked
+    | HostDenied
     | TrustDecided
     | DiscoveryNoted
     | DiscoveryTold
@@ -316,6 +322,7 @@ AgentRequest = (
     | ApprovalGiven
     | AllowanceGiven
     | AllowanceRevoked
+    | HostDenied
 )
 """Requests of a person about one agent."""
 

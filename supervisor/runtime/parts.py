@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from secrets import token_hex
 
 import anyio
 import anyio.abc
@@ -186,8 +187,14 @@ def host_refused(daemon: Daemon, refused: Refused) -> None:
     """Report a request that the gateway refused."""
     what = f"Agent {refused.agent} asked the gateway for {refused.what!r} and was refused: {refused.why}"
     daemon.fault(refused.agent, "request_refused", what, Severity.LOW)
-    if refused.host:
-        daemon.host_requests.add(refused.agent, refused.host, refused.why)
+    session = daemon.board.find(refused.agent)
+    if session is None or not refused.host:
+        return
+    opened = {one.text for one in session.allowances(daemon.mono())}  # the gateway may not have been told of it yet
+    id_ = session.hosts.id_for(refused.host, daemon.wall(), f"host-{token_hex(4)}")
+    if id_ and refused.host not in opened:
+        stamp = daemon.stamp(refused.agent)
+        daemon.happened(events.HostRefused(**stamp, id=id_, host=refused.host, why=refused.why))
 
 
 def login_failed(daemon: Daemon, pass_over: Callable[[str], bool], failed: FailedLogin) -> None:

@@ -251,8 +251,9 @@ def _expired(agent: Agent) -> str:
 
 def _waiting(agent: Agent, now: float) -> Iterator[str]:
     """Yield the requests of the agent that wait for a person, and the command to reply."""
-    waiting = agent.get("waiting") or ()  # older daemons say nothing of these
-    yield from (_waits(each, now) for each in waiting[:MOST_WAITING])
+    hosts = [each for each in agent.get("hosts") or () if each["until"] > now]  # older daemons say nothing of these
+    waiting = [*(_waits(each, now) for each in agent.get("waiting") or ()), *map(_refused_host, hosts)]
+    yield from waiting[:MOST_WAITING]
     if len(waiting) > MOST_WAITING:
         yield f"and {len(waiting) - MOST_WAITING:,} more: chaperon approvals"
     if waiting:
@@ -264,6 +265,11 @@ def _waits(each: Mapping[str, Any], now: float) -> str:
     left = duration(max(0.0, float(each["until"]) - now))
     times = f"since {local(each['asked_at'])}, denied at {local(each['until'])}, in {left}"
     return clean(f"waits for approval ({times}): {each['tool']} {each['summary']}: {each['why']}", 300)
+
+
+def _refused_host(each: Mapping[str, Any]) -> str:
+    times = f"asked for at {local(each['asked_at'])}"
+    return clean(f"was refused the host {each['host']} ({times}), which you can open: {each['why']}", 300)
 
 
 def _running(each: Mapping[str, Any], now: float) -> str:

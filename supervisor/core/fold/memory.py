@@ -30,6 +30,7 @@ from monitors.contract.words import Decision
 from monitors.review.verdict.decision import may_answer_early
 from supervisor.core import bypass, gate
 from supervisor.core.fold.allowances import Allowances
+from supervisor.core.fold.asked_hosts import AskedHosts
 from supervisor.core.fold.controller_events import tell_controller
 from supervisor.core.fold.conversation.heard_facts import HeardFacts
 from supervisor.core.fold.conversation.history import History
@@ -49,7 +50,7 @@ from supervisor.core.fold.life.rollback import GoingBack, Phase, told_its_person
 from supervisor.core.fold.life.stopping import AgentStop
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import PredictedChanges
-from supervisor.core.fold.summary import Summary, WaitingAction
+from supervisor.core.fold.summary import RefusedHost, Summary, WaitingAction
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.observing.frames import Unread, read
 from supervisor.core.observing.observer import Observer, checked, erred, sampled
@@ -79,7 +80,9 @@ from supervisor.protocol.events import (
     Event,
     FrameRejected,
     GroundsShaken,
+    HostDenied,
     HostReached,
+    HostRefused,
     InputAccepted,
     InterventionChosen,
     IssueSeen,
@@ -151,6 +154,7 @@ class Memory:
         self.outbox = Outbox(keeps_given=bool(submitted.origin))
         self.requests = Requests()
         self.allowances = Allowances(own_rules)
+        self.hosts = AskedHosts()
         self.origins = Origins()
         self.predicted = PredictedChanges(submitted.workspace, own=bool(submitted.branch))
         self.turns = Turns()
@@ -233,13 +237,17 @@ class Memory:
         tell_controller(self.controller, seq, event)
         self.captures.remember(seq, event)
         self.restating.remember(event, self.requests)
-        for part in (self.processes, self.stopping, self.requests, self.retries, self.pending_incidents, self.summary):
+        parts = (self.processes, self.stopping, self.requests, self.retries, self.pending_incidents, self.hosts)
+        for part in (*parts, self.summary):
             part.remember(event)
         match event:
             case FrameRejected():
                 self._rejected(event)
+            case HostRefused() | HostDenied():
+                self.summary.hosts = list(map(RefusedHost.of, self.hosts.waiting(event.at)))
             case AllowanceGiven() | AllowanceRevoked():
                 self.allowances.remember(event)
+                self.summary.hosts = list(map(RefusedHost.of, self.hosts.waiting(event.at)))
             case HostReached():
                 self.allowances.reached(event)
             case ChangesSeen():

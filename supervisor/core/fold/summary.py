@@ -11,6 +11,7 @@ from monitors.contract.actions import PastCall, Review
 from monitors.contract.tasks import Task
 from monitors.contract.todo import TodoItem
 from monitors.patterns.model_judge import QuestionsAsked
+from supervisor.core.fold.asked_hosts import KEPT_SECONDS
 from supervisor.core.fold.conversation.history import CallUnderWay, subject_of
 from supervisor.protocol.claude import messages
 from supervisor.protocol.claude.prices import Spent
@@ -24,6 +25,7 @@ from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
     CheckpointRestored,
+    HostRefused,
     IncidentOpened,
     InterventionChosen,
     InterventionJudged,
@@ -80,6 +82,25 @@ class WaitingAction:
         """Return the same of the journal's event."""
         until = asked.at + asked.deadline_seconds
         return cls(asked.request_id, asked.action.tool, subject_of(asked.action), asked.why, asked.at, until)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedHost:
+    """A host that a person can open to the agent, which was refused it and goes on without; `GET /v1/approvals` has it too."""
+
+    request_id: str
+    host: str
+    """With its port."""
+    why: str
+    asked_at: float
+    """When the agent last asked for it, as Unix time in seconds."""
+    until: float
+    """Until when it is shown, in Unix seconds."""
+
+    @classmethod
+    def of(cls, refused: HostRefused) -> "RefusedHost":
+        """Return the same of the journal's event."""
+        return cls(refused.id, refused.host, refused.why, refused.at, refused.at + KEPT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +281,8 @@ class Summary:
     """Questions to a model about it, if the judge is on."""
     waiting: list[WaitingAction] = field(default_factory=list)
     """Its actions that wait for a person, oldest first."""
+    hosts: list[RefusedHost] = field(default_factory=list)
+    """Hosts that it was refused and a person can open to it, oldest first."""
     proposed: list[ProposedRollback] = field(default_factory=list)
     """Rollbacks that wait for a person, of issues that are open. Saying what became of the issue declines one."""
     expired: int = 0
@@ -373,7 +396,7 @@ class Summary:
         if event.before is AgentState.WAITING:
             self.limited_until = None
         if event.after.ended:
-            self.ended_at, self.pause, self.proposed = event.at, None, []
+            self.ended_at, self.pause, self.proposed, self.hosts = event.at, None, [], []
             self._gone()
 
     def _gone(self) -> None:

@@ -103,6 +103,18 @@ class HostReached(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostRefused(Event):
+    """The gateway refused an agent a host that a person can open to it; the agent goes on without it."""
+
+    id: str
+    """Names it in a person's answer."""
+    host: str
+    """With its port."""
+    why: str
+    kind: Literal["host_refused"] = "host_refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentForgotten(Event):
     """A person had all of an ended agent forgotten. Which one is not said, and `agent` is empty."""
 

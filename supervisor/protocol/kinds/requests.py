@@ -183,6 +183,16 @@ class AllowanceRevoked(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostDenied(Event):
+    """A person does not open a host that the gateway refused: while the agent lives, nobody is asked for it again."""
+
+    host: str
+    """With its port."""
+    by: str
+    kind: Literal["host_denied"] = "host_denied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrustDecided(Event):
     """A person said whether what a repository's settings bring may count for the CLIs of agents there."""
 

@@ -4,7 +4,6 @@ aftermath         the remains of a stopped agent
 daemon            the daemon: every event goes through it once, and all that people ask of agents
 deferred_reviews  reviews that take longer than the gate's loop may be held
 hooks             the scripts for what happens, run beside all that the agents do, one after the other
-host_requests     hosts that agents asked the gateway for and were refused, for a person to answer
 intake            the intake of tasks: each that is taken gets a name and a workspace, and its agent is launched
 orders            the consequences of people's standing orders for one agent, and for tasks that are being taken
 outcomes          waits for the outcome of a request, by the request's id

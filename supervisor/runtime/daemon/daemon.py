@@ -43,7 +43,6 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
 from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
 from supervisor.runtime.daemon.hooks import HookRunner
-from supervisor.runtime.daemon.host_requests import HostRequests
 from supervisor.runtime.daemon.intake import Intake
 from supervisor.runtime.daemon.orders import carried_out
 from supervisor.runtime.daemon.outcomes import Outcomes
@@ -132,7 +131,6 @@ class Daemon:
         self.watchers: list[Callable[[events.AnyEvent], None]] = []
         """Told of each event once it is journalled; it need not be folded in yet."""
         self.outcomes = Outcomes()
-        self.host_requests = HostRequests(board, clock)
         self.unused_configuration = ""
         """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
         self.ending = False

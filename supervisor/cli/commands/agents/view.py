@@ -493,6 +493,10 @@ _SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
     "approval_given": _answered,
     "recovery_taken": _told("{option} of {incident_id} was carried out for {by}", "magenta"),
     "allowance_given": _allowed,
+    "host_refused": _told(
+        "waits", "{host}, a host that it was refused: {why}; chaperon approve {agent} {id} opens it", "yellow"
+    ),
+    "host_denied": _told("", "the host {host} is not opened, says {by}", "magenta"),
     "allowance_revoked": _told("", "{id} is allowed no more, says {by}", "magenta"),
     "issue_seen": _issue,
     "intervention_chosen": _intervention,

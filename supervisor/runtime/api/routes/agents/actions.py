@@ -7,12 +7,11 @@ from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
 from monitors.contract.actions import Action, Review
-from monitors.contract.words import Severity
 from monitors.review.allowances import HOST_TOOL
+from supervisor.core.fold.asked_hosts import KEPT_SECONDS
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.parts import RequestParts
-from supervisor.runtime.daemon.host_requests import KEPT_SECONDS, HostRequest, HostRequests
+from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Reviewing
@@ -54,22 +53,11 @@ class ToReview(SubmissionRequest):
     workspace: str = ""
 
 
-class ActionParts(RequestParts, Protocol):
+class ActionParts(RequestParts, TimeParts, Protocol):
     """The parts of the daemon that these routes need."""
-
-    @property
-    def host_requests(self) -> HostRequests:
-        """Hosts that agents were refused."""
-        ...
 
     def boot_id(self) -> str:
         """Id of this boot of the machine."""
-        ...
-
-    def fault(
-        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
-    ) -> None:
-        """Note an incident, of which people are told."""
         ...
 
 
@@ -85,15 +73,17 @@ def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> 
     @api.get("/v1/approvals")
     async def approvals() -> list[Waiting]:
         """The actions of all agents that wait for a person, and hosts that they were refused, oldest first."""
-        asked = [_waiting(each) for session in daemon.board.live() for each in session.approvals]
-        asked += [_host_waiting(each) for each in daemon.host_requests.waiting()]
+        live, now = list(daemon.board.live()), daemon.wall()
+        asked = [_waiting(each) for session in live for each in session.approvals]
+        asked += [_host_waiting(each) for session in live for each in session.hosts.waiting(now)]
         return sorted(asked, key=lambda each: each.asked_at)
 
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
     async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> Summary:
         """Let an action that waits run, or turn it down; a host is opened to the agent for an hour."""
         stamp = daemon.stamp(agent)
-        if host := daemon.host_requests.find(agent, request_id):
+        session = daemon.board.find(agent)
+        if session is not None and (host := session.hosts.find(request_id, daemon.wall())):
             return await _answer_host(daemon, host, given, by)
         return await daemon.request(
             events.ApprovalGiven(**stamp, request_id=request_id, granted=given.granted, note=given.note, by=by)
@@ -105,9 +95,9 @@ def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> 
         return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
 
 
-async def _answer_host(daemon: ActionParts, host: HostRequest, given: ApprovalReply, by: str) -> Summary:
+async def _answer_host(daemon: ActionParts, host: events.HostRefused, given: ApprovalReply, by: str) -> Summary:
     """Open a host, or turn it down; the agent is told what the person says to that."""
-    agent, known = host.agent, daemon.board.summary(host.agent)
+    agent = host.agent
     if given.granted:
         known = await daemon.request(
             events.AllowanceGiven(
@@ -122,15 +112,14 @@ async def _answer_host(daemon: ActionParts, host: HostRequest, given: ApprovalRe
             )
         )
     else:
-        daemon.host_requests.deny(host)
-        daemon.fault(agent, "host_denied", f"{by} did not open {host.host} to agent {agent}.", Severity.LOW)
+        known = await daemon.request(events.HostDenied(**daemon.stamp(agent), host=host.host, by=by))
     if given.note:
         said = events.SayRequested(**daemon.stamp(agent), id=f"{host.id}-{uuid4().hex[:6]}", text=given.note, by=by)
         known = await daemon.request(said)
     return known
 
 
-def _host_waiting(asked: HostRequest) -> Waiting:
+def _host_waiting(asked: events.HostRefused) -> Waiting:
     return Waiting(
         agent=asked.agent,
         request_id=asked.id,
