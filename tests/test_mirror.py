@@ -104,7 +104,6 @@ WITHOUT = {
     "supervisor/runtime/daemon/orders.py": "tests/supervisor/runtime/services/people/test_orders.py meets each on a daemon",
     "supervisor/runtime/api/routes/service/outcomes.py": "tests/supervisor/cli/commands/policy/test_outcome.py asks every route",
     "supervisor/runtime/api/routes/service/budgets.py": "tests/supervisor/runtime/services/test_budgets.py asks it beside a daemon",
-    "supervisor/runtime/api/routes/agents/actions.py": "tests/supervisor/cli/commands/agents/test_approvals.py answers what waits",
     "supervisor/runtime/api/routes/agents/agents.py": "tests/supervisor/runtime/api/test_app.py asks every route",
     "supervisor/runtime/api/routes/service/health.py": "tests/supervisor/runtime/api/test_app.py asks it of a daemon at work",
     "supervisor/runtime/api/routes/parts.py": "protocols, which mypy holds the daemon to; tests/test_layers.py",

@@ -3,8 +3,8 @@
 import os
 import pwd
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, reduce
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supervisor.cli.client import Client
     from supervisor.config.kept import KeptPart
     from supervisor.config.load import ConfigSource, Loaded
+    from supervisor.config.model import Config
 
 FAILED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 130 is what shells give for an end by Ctrl+C."""
@@ -56,12 +57,17 @@ def here() -> StatePaths:
 
 
 def configuration() -> "Loaded":
-    """The configuration, with the file that `--config` named.
+    """The configuration, with the file that `--config` named; the parts of it that commands need are kept.
 
     Raises:
         ConfigError: Something in it is wrong.
     """
-    return configuration_source().load()
+    kept = _kept_part()
+    mark = kept.mark()
+    loaded = configuration_source().load()
+    if not is_unconfigured() and _known_parts(kept, mark) is None:
+        kept.write(mark, _parts_of(loaded.config))
+    return loaded
 
 
 def configuration_to_load() -> "Loaded":
@@ -92,11 +98,52 @@ def is_unconfigured() -> bool:
     return nothing_is_configured(os.environ, _named_file())
 
 
-def kept_part(path: Path) -> "KeptPart":
-    """Return what keeps a part of the checked configuration in this file."""
-    from supervisor.config.kept import KeptPart  # here and not above: most commands need none
+def setting(key: str) -> Any:
+    """Return the value of one of `PLAIN_KEYS`; the model is loaded if the configuration was not checked before.
 
-    return KeptPart(path, os.environ, _named_file())
+    Raises:
+        ConfigError: Something in the configuration is wrong.
+    """
+    from supervisor.config.kept import PLAIN_KEYS  # here and not above: most commands need none
+
+    return PLAIN_KEYS[key] if is_unconfigured() else checked_parts()["keys"][key]
+
+
+def checked_parts() -> Mapping[str, Any]:
+    """Return what commands need of the configuration by themselves, as plain values.
+
+    `keys` has `PLAIN_KEYS`, and `reviews` what reviews need, None if it names files of plugins: these must be what a
+    person trusted, which is looked at each time. It is what was kept, if nothing changed.
+
+    Raises:
+        ConfigError: Something in the configuration is wrong.
+    """
+    kept = _kept_part()
+    return _known_parts(kept, kept.mark()) or _parts_of(configuration().config)
+
+
+def _kept_part() -> "KeptPart":
+    from supervisor.config.kept import KeptPart
+
+    return KeptPart(here().checked_parts, os.environ, _named_file())
+
+
+def _known_parts(kept: "KeptPart", mark: str) -> Mapping[str, Any] | None:
+    from supervisor.config.kept import PLAIN_KEYS
+
+    known = kept.read(mark) or {}
+    keys = known.get("keys")
+    return known if isinstance(keys, dict) and keys.keys() == PLAIN_KEYS.keys() and "reviews" in known else None
+
+
+def _parts_of(config: "Config") -> dict[str, Any]:
+    from supervisor.config.kept import PLAIN_KEYS
+    from supervisor.runtime.assembly.review_settings import plain_part
+
+    return {
+        "keys": {key: reduce(getattr, key.split("."), config) for key in PLAIN_KEYS},
+        "reviews": None if config.plugins.files() else plain_part(config),
+    }
 
 
 def _named_file() -> Path | None:

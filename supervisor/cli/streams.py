@@ -142,7 +142,7 @@ def _maker(
 ) -> Callable[[], Lines]:
     """Return a function that makes lines of records, in the wanted form; the head of a table is printed now."""
     if export:
-        exporting = Export(columns, common.configuration().config.audit.export_format)
+        exporting = Export(columns, common.setting("audit.export_format"))
         _print(exporting.head())
         return lambda: exporting.lines
     if as_json:

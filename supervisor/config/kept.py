@@ -18,6 +18,16 @@ from monitors.contract import anyjson
 from supervisor.config.paths import home
 from supervisor.config.sources import SYSTEM_FILE, possible_files, read_text, variables
 
+PLAIN_KEYS: Mapping[str, Any] = {
+    "agent.command": None,
+    "agent.sandbox": "none",
+    "audit.export_format": "json",
+    "audit.key": "",
+    "audit.signing_key": "",
+    "notify.panel": "",
+}
+"""Keys that commands need by themselves, with their defaults: they load no model where nothing is configured."""
+
 MOST_BYTES = 4 * 1024 * 1024
 """Largest file that is read. One has 40 kB for the names of modules, and what the configuration says, which has 256 KiB
 a file at most."""

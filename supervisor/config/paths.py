@@ -88,9 +88,9 @@ class StatePaths:
         return self.state / "forgetting.json"
 
     @property
-    def checked_reviews(self) -> Path:
-        """The part of the checked configuration that reviews need, for commands."""
-        return self.state / "checked-reviews.json"
+    def checked_parts(self) -> Path:
+        """The parts of the checked configuration that commands need by themselves."""
+        return self.state / "checked.json"
 
     @property
     def agents(self) -> Path:

@@ -102,10 +102,8 @@ def _write(path: Path, data: ReportData) -> None:
 
 def _panel() -> str:
     """Return the address of the panel, for links; empty if none is configured, or if that cannot be read."""
-    if common.is_unconfigured():
-        return ""
     try:
-        return common.configuration().config.notify.panel
+        return str(common.setting("notify.panel"))
     except ChaperonError:  # the report needs nothing of it
         return ""
 

@@ -45,7 +45,7 @@ class AskedHosts:
         return next((one for one in self.waiting(at) if one.id == id_), None)
 
     def id_for(self, host: str, at: float, fresh: str) -> str:
-        """Return the id under which a refusal of now is to be noted: its own, or a fresh one. Empty if it is not noted."""
+        """Return the id to note a refusal of now under, its own or a fresh one; empty if it is not noted."""
         known = self._asked.get(host)
         if host in self._denied or (known is not None and at - known.at < AGAIN_SECONDS):
             return ""

@@ -86,7 +86,7 @@ class WaitingAction:
 
 @dataclass(frozen=True, slots=True)
 class RefusedHost:
-    """A host that a person can open to the agent, which was refused it and goes on without; `GET /v1/approvals` has it too."""
+    """A host that the agent was refused and a person can open; it goes on without. `GET /v1/approvals` has it too."""
 
     request_id: str
     host: str

@@ -184,7 +184,7 @@ class AllowanceRevoked(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostDenied(Event):
-    """A person does not open a host that the gateway refused: while the agent lives, nobody is asked for it again."""
+    """A person does not open a host that the gateway refused: no person is asked again while the agent lives."""
 
     host: str
     """With its port."""

@@ -1,4 +1,10 @@
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -8,6 +14,8 @@ from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor import __version__
 from supervisor.cli import common
 from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError
+from supervisor.config.kept import PLAIN_KEYS
+from supervisor.config.model import Config
 from tests.stages.daemon import Base, ended, served
 from tests.supervisor.cli.conftest import chaperon
 
@@ -48,6 +56,30 @@ def test_failures_of_several_tasks_are_told_one_by_one(capsys: pytest.CaptureFix
 
     assert code_of(lambda: anyio.run(work)) == 1
     assert sorted(capsys.readouterr().err.splitlines()) == ["chaperon: One.", "chaperon: Two."]
+
+
+def test_the_defaults_of_plain_keys_are_those_of_the_configuration() -> None:
+    assert {key: reduce(getattr, key.split("."), Config()) for key in PLAIN_KEYS} == PLAIN_KEYS
+
+
+@pytest.mark.parametrize("command", [("keys",), ("trust", "--record"), ("explain", "ls")])
+def test_a_command_loads_the_model_of_the_configuration_only_for_one_that_was_not_checked(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "c.yaml").write_text("audit: {key: file:/k}\n")
+    environ = {**os.environ, "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path / "state")}
+
+    def ran(*words: str) -> tuple[str, bool]:
+        """What it prints, without the time that it took, and whether the model was loaded for it."""
+        whole = [sys.executable, "-X", "importtime", "-m", "supervisor.cli", *words, *command]
+        done = subprocess.run(whole, capture_output=True, text=True, timeout=50, check=True, env=environ, cwd=tmp_path)
+        return re.sub(r"[0-9.]+ ms", "", done.stdout), "supervisor.config.model" in done.stderr
+
+    named = ("--config", str(tmp_path / "c.yaml"))
+    said, loaded = ran(*named)
+    assert loaded
+    assert [ran(*named), ran()[1]] == [(said, False), False]
 
 
 @pytest.mark.parametrize("code", [None, 0, 1])

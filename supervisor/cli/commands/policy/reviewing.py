@@ -23,7 +23,7 @@ from supervisor.cli import common
 from supervisor.cli.output import terminal
 from supervisor.cli.output.words import COLOURS, clean
 from supervisor.config.paths import home, places
-from supervisor.runtime.assembly.review_settings import ReviewerSetup, plain_part
+from supervisor.runtime.assembly.review_settings import ReviewerSetup
 from supervisor.runtime.assembly.reviewer import make_gate_reviewer, make_step_reviewer, own_knowledge
 from supervisor.runtime.clock import Clock
 
@@ -48,17 +48,10 @@ def _setup() -> ReviewerSetup:
     """Return what the configuration says of reviews; its model is loaded only for one that was not checked before."""
     if common.is_unconfigured():
         return ReviewerSetup()
-    kept = common.kept_part(common.here().checked_reviews)
-    mark = kept.mark()
-    if (known := kept.read(mark)) is not None:
+    if (part := common.checked_parts()["reviews"]) is not None:
         with suppress(KeyError, TypeError, ValueError):  # written by nobody but us, but it is a file
-            return ReviewerSetup.from_plain(known)
-    config = common.configuration_to_load().config
-    part = plain_part(config)
-    setup = ReviewerSetup.from_plain(part)
-    if not config.plugins.files():  # these must be what a person trusted, which is looked at each time
-        kept.write(mark, part)
-    return setup
+            return ReviewerSetup.from_plain(part)
+    return ReviewerSetup.of(common.configuration_to_load().config)
 
 
 def _where(

@@ -92,7 +92,7 @@ def _check_record(*, accept: bool, as_json: bool) -> int:
     from supervisor.runtime.journal.verification import verify
 
     here = common.here()
-    source = common.configuration().config.audit.signing_key
+    source = common.setting("audit.signing_key")
     signing = Signing(here.state, source, os.environ.get("CREDENTIALS_DIRECTORY", ""))
     if accept:
         with take_state_directory(here.state):

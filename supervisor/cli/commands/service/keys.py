@@ -51,7 +51,7 @@ def _keys(wanted: _Wanted, *, as_json: bool) -> None:
     from supervisor.runtime.clock import Clock
     from supervisor.runtime.protection.keys import ProtectionKey, add_slot, named_key, read_note, rotate_keys
 
-    state, source, made = common.here().state, common.configuration().config.audit.key, ""
+    state, source, made = common.here().state, common.setting("audit.key"), ""
     note = read_note(state)
     if wanted.add or wanted.recovery or wanted.rotate:
         if not source:

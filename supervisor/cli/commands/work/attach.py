@@ -234,12 +234,12 @@ def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Wa
         return cast("Way", asked), ""
     from supervisor.runtime.processes.find_cli import find_cli
 
-    agent = common.configuration().config.agent
+    path, sandbox = common.setting("agent.command"), common.setting("agent.sandbox")
     try:
-        version = find_cli(command or agent.command, os.environ).version
+        version = find_cli(command or path, os.environ).version
     except ChaperonError:
         version = None
-    return best_way(version, os.environ, shared=shared, walled=agent.sandbox != "none")
+    return best_way(version, os.environ, shared=shared, walled=sandbox != "none")
 
 
 def _carry_out(kept: "Attachments", change: "SettingsChange", without: str, *, only_print: bool, as_json: bool) -> None:

@@ -120,7 +120,7 @@ def program(name: str) -> str:
     kept = [folder for folder in folders if (Path(folder) / name).resolve() != ours]
     from supervisor.runtime.processes.find_cli import locate
 
-    path, _ = locate(common.configuration().config.agent.command, {**os.environ, "PATH": os.pathsep.join(kept)})
+    path, _ = locate(common.setting("agent.command"), {**os.environ, "PATH": os.pathsep.join(kept)})
     return path
 
 
