@@ -34,7 +34,7 @@ def say(frame: Frame) -> None:
 def hear() -> Frame:
     line = sys.stdin.readline()
     if not line:
-        sys.exit(0)
+        os._exit(0)  # to take the interpreter down costs 8 ms of processor, which are not the daemon's
     frame: Frame = json.loads(line)
     return frame
 

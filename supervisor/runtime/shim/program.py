@@ -124,4 +124,6 @@ def main(directory: str, given: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    # Not by `sys.exit`: to take the interpreter down cost 8 of the 12 ms of processor that a shim's end took, and all that
+    # it has to say is in its files by now.
+    os._exit(main(sys.argv[1], int(sys.argv[2])))
