@@ -6,7 +6,7 @@ agent in an earlier worktree could have written.
 
 import json
 import re
-import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
 from host.apart import run_apart
 from host.durable import is_temporary, replace_file
+from host.folders import remove_folder
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
 
@@ -232,12 +233,13 @@ class ProjectWorktrees:
 
     def _uncommitted(self, path: Path) -> list[str]:
         try:
-            changed = run_apart(_changed, path)
+            changed, submodules = run_apart(_changed, path)
         except (pygit2.GitError, OSError, ValueError) as error:
             return [f"Its state cannot be read: {error}."]
         if changed is None:
             return ["Its state cannot be read."]
-        return [f"{counted(changed, 'path is', 'paths are')} not committed."] if changed else []
+        lost = [f"{counted(changed, 'path is', 'paths are')} not committed."] if changed else []
+        return [*lost, *(f"Commits of its submodule {name} are nowhere else." for name in submodules)]
 
     def _state_lost(self, path: Path) -> list[str]:
         state = repository.look(repository.find(path))
@@ -291,7 +293,7 @@ class ProjectWorktrees:
             path.rename(doomed)  # first, and at once: half a worktree could not tell what would be lost with it
         self._step("remove files")
         if doomed.exists():
-            shutil.rmtree(doomed)
+            remove_folder(doomed)
         self._step("remove administration")
         if self._admin_name(workspace) in self._git.list_worktrees():
             administration = self._git.lookup_worktree(self._admin_name(workspace))
@@ -319,9 +321,33 @@ def _read(path: Path) -> Workspace:
         ) from error
 
 
-def _changed(worktree: Path) -> int | None:
-    """Count the paths that are not committed; None if there is no repository. An agent can make that last for hours."""
+def _changed(worktree: Path) -> tuple[int | None, list[str]]:
+    """Count the paths that are not committed, None without a repository, and name submodules that have own commits.
+
+    The repository of a submodule goes with the worktree: it lies in it, or in its administration. An agent can make
+    all of it last for hours.
+    """
     opened = repository.open_worktree(worktree)
     if opened is None:
-        return None
-    return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in opened.status().values())
+        return None, []
+    changed = sum(flags != pygit2.enums.FileStatus.IGNORED for flags in opened.status().values())
+    submodules = [entry.path for entry in opened.index if entry.mode == pygit2.enums.FileMode.COMMIT]
+    going = [worktree.resolve(), Path(opened.path).resolve()]
+    return changed, [path for path in submodules if _has_own_commits(worktree / path, going)]
+
+
+def _has_own_commits(submodule: Path, going: Sequence[Path]) -> bool:
+    """Whether the repository of a submodule lies in folders that go, with commits that no remote is known to have."""
+    folders = repository.find(submodule)
+    if folders is None or not any(folders.common.resolve().is_relative_to(folder) for folder in going):
+        return False
+    opened = repository.open_worktree(submodule)
+    if opened is None:
+        return True
+    walker = opened.walk(None)
+    for name in ("HEAD", *opened.references):
+        tip = opened.references[name].resolve().peel()
+        if isinstance(tip, pygit2.Commit):
+            elsewhere = name.startswith(("refs/remotes/", "refs/tags/"))
+            walker.hide(tip.id) if elsewhere else walker.push(tip.id)
+    return next(iter(walker), None) is not None

@@ -5,6 +5,7 @@ children     programs run to their end
 cut_waits    waits of foreign code in a worker thread, cut by a signal
 disk_errors  the errors of a disk that is full or fails, in the three widths that callers need
 durable      files that survive
+folders      folders as deep as others may have made them, walked and removed
 plain_files  files that others may have put there, opened without a wait
 threads      worker threads on a machine that gives no more of them, and with waits cut
 unix_sockets  connecting to a Unix socket whose queue may be full

@@ -229,9 +229,19 @@ def serve() -> None:
         except Exception as error:  # noqa: BLE001 - raised again by who asked
             outcome = True, error
         signal.alarm(0)
-        answer = pickle.dumps(outcome)
+        answer = _pickled(*outcome)
         results.write(_LENGTH.pack(len(answer)) + answer)
         results.flush()
+
+
+def _pickled(raised: bool, value: object) -> bytes:
+    """Return an outcome as bytes; an error that cannot be, as libgit2's cannot, comes as one that has its words."""
+    try:
+        return pickle.dumps((raised, value))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        if not raised:
+            raise
+        return pickle.dumps((True, ApartError(f"{type(value).__name__}: {value}")))
 
 
 atexit.register(_end_kept)

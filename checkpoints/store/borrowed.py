@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
+from host.folders import below
 from host.plain_files import read_plain
 
 MOST_LIST_BYTES = 1_048_576
@@ -37,9 +38,9 @@ def check_borrowed(objects: Path) -> None:
             raise CheckpointError(f"{objects} borrows from more than {MOST_FOLDERS} folders; it was not packed.")
         try:
             waiting += _listed(folder)
-            for below, folders, names in os.walk(folder):
-                for name in (*names, *(one for one in folders if Path(below, one).is_symlink())):
-                    _check(Path(below, name))
+            for path in below(folder):
+                if path.is_symlink() or not path.is_dir():
+                    _check(path)
         except OSError as error:
             raise CheckpointError(f"{folder} could not be looked at ({error}); it was not packed.") from error
 

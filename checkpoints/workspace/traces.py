@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.workspace.repository import GitFolders
+from host.folders import below
 from host.plain_files import open_plain, read_path, read_up_to
 
 MOST_LOG_BYTES = 4 * 1024 * 1024
@@ -111,7 +112,7 @@ def _moved(folder: Path, since: float) -> Iterator[Moved]:
 
 def _changed_files(folder: Path, since: float) -> list[Path]:
     found: list[tuple[float, Path]] = []
-    for path in folder.rglob("*") if folder.is_dir() else ():
+    for path in below(folder):
         try:
             if path.is_file() and not path.is_symlink() and path.stat().st_mtime >= int(since):
                 found.append((path.stat().st_mtime, path))

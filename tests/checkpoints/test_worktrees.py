@@ -9,11 +9,13 @@ import pytest
 from checkpoints.errors import CheckpointError
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
+from checkpoints.workspace import repository
 from checkpoints.workspace.capture import Capturer
 from checkpoints.worktrees import ProjectWorktrees, WorkspaceState
 from host import apart
 from monitors.contract.errors import NotFoundError, UsageError
 from tests.checkpoints.support import MOMENT, git, shape
+from tests.host.test_folders import deep
 
 Capturing = Callable[..., Capturer]
 
@@ -192,3 +194,42 @@ def test_a_workspace_whose_head_names_nothing_is_kept(workspaces: ProjectWorktre
     named = Path((Path(made.path) / ".git").read_text().removeprefix("gitdir:").strip())
     (named / "HEAD").write_bytes(b"ref: \xff\n")
     assert any("cannot be read" in why for why in workspaces.would_be_lost("a3"))
+
+
+def test_commits_that_only_a_submodule_of_it_has_keep_it(
+    workspaces: ProjectWorktrees, workspace: Path, tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "first")
+    local = ("-c", "protocol.file.allow=always", "submodule")
+    git(workspace, *local, "add", "-q", str(inner), "sub")
+    git(workspace, "commit", "-qm", "with a submodule")
+    folder = Path(workspaces.create("a3").path)
+    git(folder, *local, "update", "-q", "--init")
+    assert workspaces.would_be_lost("a3") == ()
+    git(folder / "sub", "commit", "-q", "--allow-empty", "-m", "an agent's")
+    git(folder, "commit", "-qam", "its work")
+    assert workspaces.would_be_lost("a3") == ("Commits of its submodule sub are nowhere else.",)
+    git(folder / "sub", "push", "-q", "origin", "HEAD:refs/heads/work")
+    workspaces.remove("a3")
+    assert not folder.exists()
+
+
+def test_one_goes_however_deep_it_is(workspaces: ProjectWorktrees) -> None:
+    folder = Path(workspaces.create("a3").path)
+    exclude = repository.find(folder)
+    assert exclude is not None
+    (exclude.common / "info/exclude").write_text("deep\n")
+    with deep(folder / "deep"):
+        workspaces.remove("a3")
+    assert (folder.exists(), workspaces.all()) == (False, ())
+
+
+def test_one_that_git_cannot_read_for_its_depth_is_kept_and_says_why(workspaces: ProjectWorktrees) -> None:
+    folder = Path(workspaces.create("a3").path)
+    with deep(folder / "deep"):
+        assert "cannot be read: GitError: " in " ".join(workspaces.would_be_lost("a3"))
+        workspaces.discard("a3")
+        assert not folder.exists()

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from host import apart
@@ -131,3 +132,8 @@ def _end_itself() -> None:
 
 def test_a_large_request_and_a_large_result_come_through() -> None:
     assert run_apart(bytes.upper, b"a" * 3_000_000) == b"A" * 3_000_000
+
+
+def test_an_error_that_cannot_be_passed_on_comes_with_its_words() -> None:
+    with pytest.raises(ApartError, match="GitError: Repository not found at /nowhere"):
+        run_apart(pygit2.Repository, "/nowhere")

@@ -9,13 +9,13 @@ before, and its `.git` be made anew, to save a fiftieth of a check that takes tw
 """
 
 import os
-import shutil
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import CheckoutStrategy
 
 from checkpoints.workspace import repository
+from host.folders import remove_folder
 
 
 def make_scratch(folder: Path, project: Path, commit: str) -> Path:
@@ -45,13 +45,10 @@ def make_scratch(folder: Path, project: Path, commit: str) -> Path:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove a scratch folder, in which a check may have made folders without the right to write. Blocks.
+    """Remove a scratch folder, with whatever a check left there. Blocks.
 
     Raises:
         OSError: It could not be removed.
     """
-    if not folder.exists():
-        return
-    for place, _, _ in os.walk(folder):
-        os.chmod(place, 0o700)  # noqa: PTH101 - not through a link: walk follows none
-    shutil.rmtree(folder)
+    if folder.exists():
+        remove_folder(folder)

@@ -114,14 +114,19 @@ def _walk(folder: Path) -> list[Path]:
     """The files below a folder, links followed as the CLI follows them, one more than the most where there are more."""
     seen: set[tuple[int, int]] = set()
     files: list[Path] = []
-    for where, folders, names in os.walk(folder, followlinks=True):
-        there = Path(where).stat()
-        known = (there.st_dev, there.st_ino) in seen
-        seen.add((there.st_dev, there.st_ino))
-        folders[:] = [] if known else sorted(folders)
-        if known:
+    waiting = [folder]
+    while waiting:
+        where = waiting.pop()
+        try:
+            there = where.stat()
+            inside = sorted(where.iterdir())
+        except OSError:  # none, or one that cannot be read, by the CLI neither
             continue
-        files += [Path(where, name) for name in sorted(names)]
+        if (there.st_dev, there.st_ino) in seen:
+            continue
+        seen.add((there.st_dev, there.st_ino))
+        files += [path for path in inside if not os.path.isdir(path)]  # noqa: PTH112 - says no where it cannot look
+        waiting += [path for path in reversed(inside) if os.path.isdir(path)]  # noqa: PTH112
         if len(files) > MAX_FILES or len(seen) > MAX_FILES:
             return [*files[:MAX_FILES], folder]
     return files

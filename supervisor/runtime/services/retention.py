@@ -3,13 +3,13 @@
 The journal goes on from a durable state once records are older; see `supervisor.runtime.journal.cutting`.
 """
 
-import shutil
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
+from host.folders import below, remove_folder
 from monitors.contract.wording import counted
 from supervisor.core.board import Board
 from supervisor.runtime.clock import Clock
@@ -104,9 +104,9 @@ def forget_strangers(agents: Path, aside: Path, known: Collection[str], before: 
         try:
             if folder.is_symlink() or not folder.is_dir():
                 continue
-            newest = max(path.lstat().st_mtime for path in (folder, *folder.rglob("*")))
+            newest = max(path.lstat().st_mtime for path in (folder, *below(folder)))
             if newest < before and not any(_lives(launch) for launch in launches(folder)):
-                shutil.rmtree(folder)
+                remove_folder(folder)
                 forgotten.append(folder.name)
         except (OSError, ValueError, TypeError) as error:
             log.warning("the folder %s of an earlier life could not be removed (%s); it is tried again", folder, error)
@@ -123,7 +123,7 @@ def _forget(directory: Path) -> bool:
     old = [path for path in directory.iterdir() if path.name != CONVERSATIONS]
     for path in old:
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_folder(path)
         else:
             path.unlink()
     if not any(directory.iterdir()):

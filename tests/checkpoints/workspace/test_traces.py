@@ -10,6 +10,7 @@ from checkpoints.workspace import repository
 from checkpoints.workspace.repository import GitFolders
 from checkpoints.workspace.traces import Traces, traces
 from tests.checkpoints.support import git
+from tests.host.test_folders import deep
 
 OLD, SINCE = 1_700_000_000, 1_700_000_100
 """When the repository was made, and from when on is looked."""
@@ -108,3 +109,9 @@ def test_damaged_notes_and_links_read_as_absent(tmp_path: Path) -> None:
     (logs / "good").write_text(f"{'0' * 40} {'a' * 40} T <t> {SINCE} +0000\tbranch: Created from HEAD\n")
     seen = traces(GitFolders(tmp_path, tmp_path), SINCE)
     assert [branch.name for branch in seen.branches] == ["good"]
+
+
+def test_notes_as_deep_as_an_agent_can_make_them_hold_nothing_up(project: Path) -> None:
+    with deep(project / ".git/refs/tags/deep", 1_200, "a"):
+        dated(project, SINCE + 5, "tag", "later")
+        assert found(project).tags == ("later",)

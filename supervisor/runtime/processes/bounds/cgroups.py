@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from host.folders import below
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.shim import process_tree
 
@@ -170,8 +171,8 @@ def remove(group: Path) -> bool:
 
 def _remove_empty(group: Path) -> bool:
     try:
-        for directory, _, _ in os.walk(group, topdown=False):
-            Path(directory).rmdir()
+        for directory in reversed([group, *filter(Path.is_dir, below(group))]):
+            directory.rmdir()
     except FileNotFoundError:
         return True
     except OSError:

@@ -5,7 +5,6 @@ each step can be done again. The note goes last, so that nothing of the agent is
 """
 
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import anyio.to_thread
 import orjson
 
 from host.durable import REAL_DISK, Disk, replace_file
+from host.folders import below, remove_folder
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.wording import counted
 from supervisor.config.paths import StatePaths
@@ -188,7 +188,8 @@ class Forgetting:
             aside = re.compile(rf"{re.escape(note.agent)}-[0-9]+")
             folders += [one for one in self._places.set_aside.iterdir() if aside.fullmatch(one.name)]
         for folder in folders:
-            shutil.rmtree(folder, ignore_errors=not folder.exists())
+            if folder.exists():
+                remove_folder(folder)
 
 
 def read_note(path: Path) -> ForgettingNote | None:
@@ -214,7 +215,7 @@ def traces(places: StatePaths, note: ForgettingNote) -> list[str]:
     named = rb'"(?:%b)": ?\[?"%b"' % (keys, re.escape(note.agent.encode()))
     wanted = re.compile(b"|".join([named, *(rb"%b(?![\\w-]|\\.\\w)" % word for word in unique)]))
     found = []
-    for path in sorted(places.state.rglob("*")):
+    for path in sorted(below(places.state)):
         inside = path.relative_to(places.state)
         if path == places.forgetting or path.is_symlink() or not path.is_file():
             continue

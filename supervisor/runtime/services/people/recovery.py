@@ -1,7 +1,6 @@
 """The ways back from an incident, carried out from its report alone, on another day and by another daemon."""
 
 import re
-import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -13,6 +12,7 @@ import anyio
 import anyio.to_thread
 from pydantic import ValidationError
 
+from host.folders import remove_folder
 from interventions.recovery_options import Resumption, carry_out
 from monitors.contract import anyjson
 from monitors.contract.errors import NotFoundError, UsageError
@@ -221,7 +221,8 @@ class Recovering:
         kept = await self._give_up(wanted.workspace)
         if NAME.fullmatch(wanted.agent):
             directory = self._state / "agents" / wanted.agent
-            await anyio.to_thread.run_sync(lambda: shutil.rmtree(directory, ignore_errors=True))
+            with suppress(OSError):
+                await anyio.to_thread.run_sync(remove_folder, directory)
         what = (
             f"Its workspace {wanted.workspace} was left: {kept.rstrip('.')}."
             if kept

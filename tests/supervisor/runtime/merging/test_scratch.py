@@ -6,6 +6,7 @@ from pathlib import Path
 import pygit2
 
 from supervisor.runtime.merging.scratch import make_scratch, remove_scratch
+from tests.host.test_folders import deep
 from tests.stages.branches import git
 from tests.supervisor.runtime.merging.test_git_merge import commit
 
@@ -67,3 +68,9 @@ def test_a_submodule_is_an_empty_folder_there_and_the_repository_is_untouched(tm
         == 1
     )
     assert pygit2.Repository(str(scratch)).head_is_detached
+
+
+def test_what_a_check_left_goes_however_deep_it_is(tmp_path: Path) -> None:
+    with deep(tmp_path / "scratch"):
+        remove_scratch(tmp_path / "scratch")
+        assert not (tmp_path / "scratch").exists()

@@ -10,6 +10,7 @@ import pytest
 
 from supervisor.runtime.processes import settings_files
 from supervisor.runtime.processes.settings_files import MAX_BYTES, look, main_checkout, own_settings
+from tests.host.test_folders import deep
 
 SERVERS = {"mcpServers": {"db": {"command": "sh", "args": ["run.sh"]}}}
 
@@ -176,3 +177,10 @@ def test_a_persons_settings_lie_in_their_configuration_directory(tmp_path: Path)
     write(tmp_path / "elsewhere/settings.json", {"b": 1})
     assert own_settings({"HOME": str(tmp_path)}) == {"a": 1}
     assert own_settings({"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")}) == {"b": 1}
+
+
+def test_definitions_are_found_deeper_than_python_calls_itself(repository: Path) -> None:
+    with deep(repository / ".claude/commands/deep", 1_200, "a"):
+        write(repository / f".claude/commands/deep/{'a/' * 1_200}er.md", b"---\nmcpServers: {x: {command: y}}\n---\n")
+        (thing,) = listed(repository)
+    assert thing[2].endswith("er.md")
