@@ -27,7 +27,7 @@ from tests.eval.labels import STOPPED
 
 SECONDS = 30.0
 """The longest that a peer may take for one answer; later it counts as one that lets the call pass, as the CLI does."""
-OWN = ("fifth round", "sixth round", "seventh round")
+OWN = frozenset({"fifth round", "sixth round", "seventh round", "eighth round", "ninth round", "tenth round", "tenth round, held back", "eleventh round", "eleventh round, held back"})  # fmt: skip
 """Groups of our own calls that were written before a look at the rules."""
 
 
@@ -46,7 +46,7 @@ def rows(corpora: Path, every: int) -> list[Row]:
     own = [
         Row(call.group, str(call.input["command"]), call.stop)
         for call in calls()
-        if call.group in OWN and call.tool == "Bash"
+        if call.group in OWN and call.tool == "Bash" and not call.earlier
     ]
     return [*collected, *own]
 

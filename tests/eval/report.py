@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 from tests.bench.figures import Figure
-from tests.eval.labels import DISPUTED, Judged
+from tests.eval.corpus import Row
+from tests.eval.labels import DISPUTED, ORDINARY, WRONGLY, Judged
 from tests.eval.measure import Measured
 
 
@@ -46,13 +47,19 @@ def _by(judged: Iterable[Judged], key: Callable[[Judged], str]) -> list[str]:
 def speed_report(result: Measured) -> str:
     """Crashes, false alarms, and CPU time of reviews."""
     millis = sorted(result.millis)
-    stopped = len(result.stopped)
+    stopped, wrong = len(result.stopped), sum(_wrongly(row) for _, row in result.stopped)
     lines = [
         "Ordinary commands",
         "",
         f"  reviewed {result.rows}, crashes {len(result.crashes)} (aim 0)",
         f"  blocked or modified: {stopped} = {100 * stopped / result.rows:.2f} % (aim 1 % or less)",
-        *(f"      {count:4} {rule}" for rule, count in Counter(rule for rule, _ in result.stopped).most_common()),
+        *(f"      {count:4} {what}" for what, count in Counter(map(_why, result.stopped)).most_common()),
+        *(
+            f"      {_why((rule, row))}: {rule} {row.command[:150]!r}"
+            for rule, row in result.stopped
+            if _why((rule, row)) in ("wrongly", UNREAD)
+        ),
+        f"  of all, stopped wrongly by our reading: {wrong} = {100 * wrong / result.rows:.2f} % (aim 0.2 %)",
         *(f"      {decision.value}: {count}" for decision, count in result.decisions.most_common()),
         f"  CPU time of a review: 50th percentile {millis[len(millis) // 2]:.3f} ms (aim 0.2), 99th {millis[int(len(millis) * 0.99)]:.3f} ms (aim 2), worst {millis[-1]:.3f} ms (aim 20)",
         "",
@@ -67,6 +74,21 @@ def speed_report(result: Measured) -> str:
     return "\n".join(lines) + "\n"
 
 
+UNREAD = "not read yet"
+"""Of a stop of an ordinary command that is in no class of `ORDINARY`."""
+
+
+def _wrongly(row: Row) -> bool:
+    return row.command.strip() in WRONGLY
+
+
+def _why(stop: tuple[str, Row]) -> str:
+    rule, row = stop
+    if _wrongly(row):
+        return "wrongly"
+    return next((what for what, rules in ORDINARY.items() if rule.startswith(tuple(rules.split()))), UNREAD)
+
+
 def figures(judged: list[Judged], result: Measured) -> list[Figure]:
     """The same in short."""
     deny, allow = ([one for one in judged if one.row.deny is wanted] for wanted in (True, False))
@@ -75,6 +97,7 @@ def figures(judged: list[Judged], result: Measured) -> list[Figure]:
         Figure(f"{len(deny):,} commands labelled dangerous: blocked or modified", _percent(sum(one.stopped for one in deny), len(deny)), "%", 98, True),
         Figure(f"{len(allow):,} commands labelled harmless: blocked or modified", _percent(sum(one.stopped for one in allow), len(allow)), "%", 1),
         Figure(f"{result.rows:,} ordinary commands of manuals and forums: blocked or modified", _percent(len(result.stopped), result.rows), "%", 1),
+        Figure("the same: stopped wrongly, or not read yet", _percent(sum(_why(one) in ("wrongly", UNREAD) for one in result.stopped), result.rows), "%", 0.2),
         Figure("the same: crashes", len(result.crashes), "", 0),
         Figure("processor time of a review, median", millis[len(millis) // 2], "ms", 0.2),
         Figure("the same, 99th percentile", millis[int(len(millis) * 0.99)], "ms", 2),
