@@ -107,7 +107,11 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
     if cut or any(depth > MAX_DEPTH or _works(fields) for depth, fields in groups):
         why = f"is more than a review goes through: over {MAX_MAPPINGS} steps, fields or items, or {MAX_DEPTH} in depth"
         yield not_read_to_its_end(why, "Give them in several calls.", "a list of steps")
-    if not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS))):
+    if _weakens(verbs, given):
+        yield _weakening(tool)
+    if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
+        not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
+    ):
         yield destroying(tool)
 
 
@@ -146,6 +150,40 @@ def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:
         return True
     kinds = {word.lower() for name in _KINDS if name in said for word in _WORD.findall(said[name])}
     return bool(_DELETES.intersection([*verbs, *words_of(f"mcp__x__{operation}")[0]])) and bool(_SHARED & kinds)
+
+
+_GUARDS = frozenset({"protection", "protections", "ruleset", "rulesets", "mfa", "2fa", "totp", "firewall", "waf", "encryption", "versioning", "audit", "retention", "guardrail", "guardrails", "lock", "locks"})  # fmt: skip
+"""Things that keep others from harm."""
+_TURNS_OFF = frozenset({"disable", "delete", "remove", "bypass", "suspend", "unlock", "off"})
+_CHANGES = frozenset({"update", "set", "edit", "modify", "change", "configure", "put", "patch", "toggle"})
+_OFF = (False, None, 0, "", "off", "disabled", "none", "false", "no", "suspended")
+
+
+def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether the tool takes a protection away: by its verb, or because it is given one as off."""
+    if _GUARDS.isdisjoint(verbs):
+        return False
+    values = list(islice(given.values(), MAX_FIELDS))
+    off = any(isinstance(value, _PLAIN) and value in _OFF for value in values)
+    off = off and not any(value is True or isinstance(value, Mapping) for value in values)
+    return not _TURNS_OFF.isdisjoint(verbs) or (off and not _CHANGES.isdisjoint(verbs))
+
+
+_FOR_GOOD = frozenset({"permanent", "permanently", "skip_trash", "skiptrash", "hard_delete", "harddelete", "bypass_trash", "purge"})  # fmt: skip
+_FILTERS = ("query", "filter", "q", "where", "selector", "search", "pattern", "criteria")
+_EVERYTHING = re.compile(r"\s*(?:\*|\.\*|%|all|\{\s*\}|1\s*=\s*1|true|in:\s*(?:anywhere|all|inbox)|is:\s*any)?\s*\Z")
+
+
+def _loses_for_good(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether the tool deletes past what would bring it back, or all that there is."""
+    if _DELETES.isdisjoint(verbs):
+        return False
+    said = {str(name).lower(): value for name, value in islice(given.items(), MAX_FIELDS)}
+    if any(said.get(name) is True for name in _FOR_GOOD):
+        return True
+    return any(
+        isinstance(said.get(name), str) and _EVERYTHING.match(said[name][:100].lower()) is not None for name in _FILTERS
+    )
 
 
 def destroys_shared(tool: str) -> bool:
@@ -423,6 +461,16 @@ _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
     (lambda names: "reset" in names, _reset),
     (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),
 )
+
+
+def _weakening(tool: str) -> Finding:
+    return Finding(
+        "tools.mcp-weakens",
+        levels.HARM,
+        f"asks {tool} to take away what protects something that others use",
+        "Let a person change what protects it.",
+        effect=effect("tool_call", f"calls {tool}, which takes a protection away", target=tool),
+    )
 
 
 def destroying(tool: str) -> Finding:

@@ -36,11 +36,25 @@ _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compge
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Look for one secret that the invocation would carry away."""
     risk = _risk(invocation)
-    if risk is None or stays(invocation):
+    if stays(invocation):
         return
-    what = next(_carried(scene, invocation), "")
+    if risk is None:
+        uploads = _PUTS.get(invocation.name)
+        if uploads is None or (uploads and invocation.args[:1] and invocation.args[0] not in uploads):
+            return
+        risk = levels.HARM
+        what = next((told for path in _files(scene, invocation) for told in _told(scene, scene.within(path))), "")
+    else:
+        what = next(_carried(scene, invocation), "")
     if what:
         yield sent_secret(f"sends {what}", INSTEAD, risk=risk)
+
+
+_PUTS = {
+    **dict.fromkeys(("rclone", "gsutil", "s3cmd", "s5cmd", "mc", "b2", "azcopy", "croc", "wormhole", "gist", "pastebinit", "smbclient", "swift"), ()),
+    "aws": ("s3", "s3api"), "gh": ("gist", "release"), "glab": ("snippet",), "az": ("storage",), "gcloud": ("storage",),
+}  # fmt: skip
+"""Programs that put files into places that others may read, with the subcommands by which they do."""
 
 
 def stays(invocation: Invocation) -> bool:
@@ -62,13 +76,13 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
         name = "" if word.known else secret_variable(word)
         if name:
             yield named_variable(name)
-        yield from _told(word.source)
+        yield from _told(scene, word.source)
     given = invocation.input
     if not given.known and given.text and (name := secret_variable(given.text)):
         yield named_variable(name)
-    yield from _told(given.source)
+    yield from _told(scene, given.source)
     for path in _files(scene, invocation):
-        yield from _told(scene.within(path))
+        yield from _told(scene, scene.within(path))
         if any(map(tells_all, scene.within(path))):
             yield "the whole environment, with what secrets are in it, to another machine"
         past = scene.past.get(path)
@@ -76,10 +90,16 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
             yield f"a file to another machine into which `{past.by}` has written a secret in an earlier call"
 
 
-def _told(sources: tuple[Invocation, ...]) -> Iterator[str]:
+def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
     for source in sources:
-        if tells(source):
+        if tells(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
+
+
+def shows_secret(scene: Scene, source: Invocation) -> bool:
+    """Whether the command is one that prints a secret out of a store of them."""
+    rules = scene.book.matching(source, scene.book.operands(source))
+    return any(rule.name == "secrets.show" for rule in rules)
 
 
 def tells(source: Invocation) -> bool:

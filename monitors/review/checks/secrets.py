@@ -101,6 +101,8 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     among_secrets = _MARKS.search(invocation.cwd) is not None
     before = ""
     for word in invocation.args:
+        if invocation.mounts and word[:1] == "/":
+            yield secret_at(scene, invocation, word)
         if word[:1] in "/~" and " " in word and _MARKS.search(word[:MAX_WORD]):
             yield secret_at(scene, invocation, word)
         if among_secrets and "/" not in word:
@@ -214,9 +216,10 @@ def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None
 
 def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None:
     """Return the finding for reading the path, if it is a secret."""
-    if invocation.inside.startswith("container"):
+    shared = scene.mounted(arg(path), invocation) if invocation.mounts else ""
+    if invocation.inside.startswith("container") and not shared:
         return None
-    absolute = scene.places.absolute(path, invocation.cwd)
+    absolute = shared or scene.places.absolute(path, invocation.cwd)
     what = scene.places.secret(absolute) or scene.places.secret(scene.facts.real(absolute))
     if not what:
         return None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review.checks.carried import AWAY, CLIENTS, stays, tells_all
+from monitors.review.checks.carried import AWAY, CLIENTS, shows_secret, stays, tells_all
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at, sent_environment
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
@@ -85,7 +85,7 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield sent_secret(f"sends what a person copied to {what}", "Ask the person for what is needed.")
     if source.name in _DUMPS:
         yield sent_secret(f"sends a copy of a database to {what}", "Keep the copy here.")
-    if source in invocation.input.source and _shows_secret(scene, source):
+    if source in invocation.input.source and shows_secret(scene, source):
         yield sent_secret(f"sends what shows a secret to {what}", INSTEAD)
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
     packed = packed or (invocation.name in CLIENTS and source.name in _PACKERS and _takes_workspace(scene, source))
@@ -98,11 +98,6 @@ def _takes_workspace(scene: Scene, packer: Invocation) -> bool:
     top = scene.places.workspace or scene.places.cwd
     taken = [scene.path(word, packer) for word in packer.args if word[:1] not in ("-", "")]
     return any(path == top or top.startswith(path.rstrip("/") + "/") for path in taken)
-
-
-def _shows_secret(scene: Scene, source: Invocation) -> bool:
-    rules = scene.book.matching(source, scene.book.operands(source))
-    return any(rule.name == "secrets.show" for rule in rules)
 
 
 def _holds_secrets(scene: Scene, invocation: Invocation, word: str) -> bool:

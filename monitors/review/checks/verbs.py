@@ -97,12 +97,23 @@ _NAMED = re.compile(
 _LOSING = re.compile(r"--?(?:delete|purge|destroy|wipe|erase|empty|nuke|unmerge|clean|remove|rm|trash)[\w-]*\Z")
 """Options of programs that work outside of the workspace: in it they are those of many builds."""
 _OUTSIDE = re.compile(
-    r"(?:~|/(?!dev/|tmp/))[^\s]*\Z|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
+    r"(?:~|/(?!dev/|tmp/))[^\s]*\Z|[\w.-]{0,40}@?(?!localhost\b)[\w-]{2,40}(?:\.[\w-]{1,40})*:(?:/(?!/)|~)|[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
 )
-"""A path outside of the workspace, or the name of a host; a name with one dot is mostly a file's."""
+"""A path outside of the workspace, an address, or the name of a host; a name with one dot is mostly a file's."""
+_HOST = re.compile(r"[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}(?:\Z|:)|[\w.@-]{2,80}:[/~]")
+"""A login on another machine, or a path there."""
+_THROUGHOUT = re.compile(r"-[fNydDvqaxn]{0,4}[rR][fNydDvqaxn]{0,4}\Z|--recurs(?:e|ive)\Z")
+"""Options by which a program goes through all there is below a directory."""
+_UNASKED = re.compile(
+    r"-[rRdDvqaxn]{0,4}[fNy][rRdDvqaxn]{0,4}\Z|--?(?:force|yes|assume-yes|no-?prompt|no-?confirm|batch)\Z"
+)
+"""Options by which a program goes on without a question."""
+_FORCE = frozenset({"-force", "--force", "--force-yes"})
+_TAKES = frozenset({"remove", "rm", "del", "uninstall", "prune", "flush", "evict", "unpublish"})
+"""Verbs that take something away for good, of the milder ones."""
 _SPLIT = re.compile(r"[:_.-]|(?<=[a-z0-9])(?=[A-Z])")
 """Between the parts of a name: `delete-table`, `DeleteTable`."""
-_SURE = frozenset({"--force", "--yes", "-y", "--all", "--purge", "--prod", "--production", "--no-confirm", "--no-prompt", "--no-prompts", "--auto-approve", "--non-interactive", "--confirm", "--skip-confirmation", "--now"})  # fmt: skip
+_SURE = frozenset({"--force", "--yes", "-y", "--all", "--purge", "--prod", "--production", "--no-confirm", "--no-prompt", "--no-prompts", "-force", "-yes", "-auto-approve", "-purge", "-batch", "--auto-approve", "--non-interactive", "--confirm", "--skip-confirmation", "--now"})  # fmt: skip
 """Options by which something goes without a question, or all of it."""
 _FOR_REAL = re.compile(r"(?:\A|[-_./:=@])(?:prod|production)(?:\Z|[-_./:@])", re.IGNORECASE)
 _OWN = frozenset({"cache", "caches", "local", "tmp", "temp", "test", "tests", "dev", "build", "log", "logs"})
@@ -124,6 +135,7 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
         destroys
         or named
         or out
+        or _goes_outside(invocation, verbs)
         or any(_OPTIONS.match(word) and word not in _HARMLESS_OPTIONS for word in invocation.args)
     ):
         verb = destroys or "delete"
@@ -145,6 +157,20 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
         )
     else:
         yield _runs(invocation, reads=bool(verbs[:2] and {word.lower() for word in verbs[:2]} & _READS))
+
+
+def _goes_outside(invocation: Invocation, verbs: list[Arg]) -> bool:
+    """Whether the shape of a call says that something outside of the workspace is lost.
+
+    It goes through all there is without a question, or forces another machine, or takes away what has an address.
+    """
+    if not any(map(_OUTSIDE.match, invocation.args)):
+        return False
+    words = invocation.args
+    if any(map(_THROUGHOUT.match, words)) and any(map(_UNASKED.match, words)):
+        return True
+    remote = any("://" in word or _HOST.match(word) for word in words)
+    return remote and (not _FORCE.isdisjoint(words) or not _TAKES.isdisjoint(word.lower() for word in verbs[:2]))
 
 
 def is_dry(invocation: Invocation) -> bool:

@@ -1,7 +1,7 @@
 """The code given to an interpreter: in an option, on its input, in a known file."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitors.contract.expressions import later
@@ -58,6 +58,37 @@ INTERPRETERS = (
     Interpreter("manage.py", "-c --command"),
 )  # fmt: skip
 
+_SUBSTITUTES = re.compile(r"s([^\w\s\\])((?:(?!\1)[^\\]|\\.){0,2000}+)\1((?:(?!\1)[^\\]|\\.){0,2000}+)\1[0-9gpiImM]{0,9}e", re.DOTALL)  # fmt: skip
+_SETS_PROGRAM = re.compile(
+    r"[\w.\"'-]{0,200}\b(?:alias|runner|rustc-wrapper|rustc-workspace-wrapper|rustc|rustdoc|linker|credential-provider)\b[\w.-]{0,80}\s?=\s?(.{1,2000})",
+    re.DOTALL,
+)
+
+
+def _of_sed(word: Arg) -> Iterator[str]:
+    """Yield the commands that a script of sed runs: what replaces a text, by the flag `e`."""
+    yield from (re.sub(r"\\(.)", r"\1", found[3]) for found in _SUBSTITUTES.finditer(word) if found[3].strip())
+
+
+def _of_cargo(word: Arg) -> Iterator[str]:
+    """Yield the programs that a setting of cargo names: `--config 'target.x.runner="sh -c ls"'`."""
+    found = _SETS_PROGRAM.fullmatch(word.removeprefix("--config="))
+    if found is not None:
+        texts = re.findall(r"\"((?:[^\"\\]|\\.){1,1000})\"|'([^']{1,1000})'", found[1])
+        yield " ".join((one or other).replace('\\"', '"') for one, other in texts) or found[1]
+
+
+def _of_keys(word: Arg) -> Iterator[str]:
+    """Yield the command that bash is told to run at a key."""
+    _, colon, command = word.partition('":')
+    if colon:
+        yield command.strip().strip('"')
+
+
+_TOLD: Mapping[str, Callable[[Arg], Iterator[str]]] = {
+    "sed": _of_sed, "gsed": _of_sed, "ssed": _of_sed, "cargo": _of_cargo, "bind": _of_keys,
+}  # fmt: skip
+"""Programs with one word in which a command may stand, and how it is found."""
 _BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
 _COMMAND_LINES = {
     **dict.fromkeys(("tclsh", "wish", "expect"), later(r"(?:^|[;\n{\[])\s{0,40}exec\s+(?:-\w+\s+){0,4}([^;\n}\]]{1,500})")),
@@ -80,6 +111,10 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     """
     if invocation.name in _ESCAPES:
         return _escapes(invocation)
+    if invocation.name in _TOLD:
+        scripts = [script for word in invocation.args[:40] for script in _TOLD[invocation.name](word)]
+        if scripts:
+            return Uses(scripts=scripts, runs=True)
     project = project_uses(invocation, files)
     if project is not None:
         return project
@@ -89,7 +124,7 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     code = _code(invocation, interpreter, files)
     if not code:
         if invocation.name in _PYTHON and "-m" in invocation.args:
-            return module_uses(invocation, files)
+            return _timed(invocation) or module_uses(invocation, files)
         return None
     text = "\n".join(code)
     found = (
@@ -108,16 +143,32 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     return found
 
 
+def _timed(invocation: Invocation) -> Uses | None:
+    """Return the effects of statements that a module of Python is given to run; None if it is given none."""
+    at = next(index for index, word in enumerate(invocation.args) if word == "-m")
+    if invocation.args[at + 1 : at + 2] != ["timeit"]:
+        return None
+    words = invocation.args[at + 2 :]
+    text = "\n".join(word for word in words if word[:1] != "-" and not word.isdigit())[:MAX_CODE]
+    found = python.uses_of(text, []) or others.uses_of(text)
+    bounded(found, text)
+    return found
+
+
 def unknown_uses(invocation: Invocation) -> Uses | None:
     """Return the effects of code in an option of a program that is not known; None if there is none.
 
-    What evaluates a text calls it so: of the options that many interpreters share, a value that looks like code counts.
+    What evaluates a text calls it so: of the options that many interpreters share, and of those that name a command, a
+    value that looks like code or like a command counts.
     """
-    code = "\n".join(_shared_options(invocation.args[:40]))
-    if not code or not _LIKE_CODE.search(code):
+    texts = list(_shared_options(invocation.args[:40]))
+    code = "\n".join(texts)
+    runs = _ONLY_JUDGE.isdisjoint(invocation.args[:2])
+    lines = [text for text in texts if runs and _LIKE_COMMAND.match(text) and len(text) <= MAX_CODE]
+    if not lines and not _LIKE_CODE.search(code):
         return None
     uses = others.uses_of(code[:MAX_CODE])
-    scripts = [*uses.scripts, *(match[1] for match in _NOTEBOOK_LINE.finditer(code[:MAX_CODE]))]
+    scripts = [*uses.scripts, *(match[1] for match in _NOTEBOOK_LINE.finditer(code[:MAX_CODE])), *lines]
     found = Uses(scripts=scripts, deletes=uses.deletes, hidden=uses.hidden, runs=bool(scripts))
     bounded(found, code)
     return found if found.scripts or found.deletes or found.hidden or found.cut else None
@@ -125,6 +176,14 @@ def unknown_uses(invocation: Invocation) -> Uses | None:
 
 _EVALUATES = frozenset({"-e", "-E", "-c", "-g", "-x", "-r", "eval", "-eval", "--eval", "--evaluate", "--exec", "--execute", "--expr", "--expression", "--code", "--batch-string", "--run", "--script-text"})  # fmt: skip
 """Options, and a subcommand, behind which code stands."""
+_COMMANDED = re.compile(
+    r"--?(?:[a-z]{1,20}-){0,3}(?:eval|exec|execute|command|cmd|hook|script|shell|pager|editor|runner|wrapper)\Z"
+    r"|--?on-?[a-z-]{3,30}\Z|--?(?:before|after|pre|post|prepare|setup|teardown|cleanup|notify)\Z"
+)
+"""Options behind which programs of all kinds are told a command."""
+_ONLY_JUDGE = frozenset({"preflight", "check", "validate", "explain", "lint", "parse", "review", "simulate", "classify", "analyze", "scan"})  # fmt: skip
+"""Subcommands of programs that are given a command to judge it."""
+_LIKE_COMMAND = re.compile(r"\s{0,20}[\w./~$-]{1,80}\s+[^\s=(]")
 _LIKE_CODE = later(r"[\w)\]\"'>]\s{0,3}[(\[{.]|\(\s{0,3}[\w.:/-]{1,40}\s|[\"'`]|^\s{0,20}[!:]", re.MULTILINE)
 _NOTEBOOK_LINE = later(r"^\s{0,40}[!%]{1,2}\s{0,9}([^\n]{1,1000})", re.MULTILINE)
 
@@ -132,9 +191,9 @@ _NOTEBOOK_LINE = later(r"^\s{0,40}[!%]{1,2}\s{0,9}([^\n]{1,1000})", re.MULTILINE
 def _shared_options(args: list[Arg]) -> Iterator[str]:
     for at, word in enumerate(args):
         option, equals, value = word.partition("=")
-        if word in _EVALUATES:
+        if word in _EVALUATES or (word[:1] == "-" and _COMMANDED.match(word)):
             yield from (str(one) for one in args[at + 1 : at + 2])
-        elif equals and option[:2] == "--" and option in _EVALUATES:
+        elif equals and word[:2] == "--" and (option in _EVALUATES or _COMMANDED.match(option)):
             yield value
 
 
@@ -157,7 +216,7 @@ _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sf
 
 
 def _escapes(invocation: Invocation) -> Uses | None:
-    said = list(_typed(invocation.args)) if invocation.name in _EDITORS else []
+    said = [_VI_HOME.sub(_home, one) for one in _typed(invocation.args)] if invocation.name in _EDITORS else []
     text = "\n".join([*said, invocation.input.text or ""])
     lines = text[:MAX_CODE].splitlines()
     scripts = [line.lstrip(": ")[1:] for line in lines if line.lstrip(": ")[:1] == "!"]
@@ -167,6 +226,14 @@ def _escapes(invocation: Invocation) -> Uses | None:
     found = Uses(scripts=scripts, deletes=code.deletes, runs=bool(scripts))
     bounded(found, text)
     return found if scripts or found.deletes or found.cut else None
+
+
+_VI_HOME = re.compile(r"(?:\$HOME|expand\([\"'](?:~|\$HOME)[\"']\))(?:\s{0,9}\.{1,2}\s{0,9}([\"']))?")
+"""The home directory in the language of vim, with the quote of a text that is joined to it."""
+
+
+def _home(found: re.Match[str]) -> str:
+    return f"{found[1]}~" if found[1] else '"~"'
 
 
 _EDITORS = frozenset({"ex", "vi", "vim", "nvim", "view", "gvim", "vimdiff", "kak"})

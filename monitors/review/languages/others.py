@@ -42,8 +42,8 @@ _PROGRAM_AND_LINE = sought(
 """A program with its arguments in one text."""
 _BACKTICK = sought(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})", "` %x qx")
 _DELETE = sought(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|FileUtils\.\w*rm\w*)\b"
-    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty", re.IGNORECASE)  # fmt: skip
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:file|dir|folder|path|tree|contents)\w{0,40}|FileUtils\.\w*rm\w*)\b"
+    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty erase wipe purge trash", re.IGNORECASE)  # fmt: skip
 _DELETED_AFTER = sought(
     _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
     "delete remove rm unlink",
@@ -74,8 +74,8 @@ _TMP = "/tmp"  # noqa: S108 — a name in other people's code
 _SPAWNS = sought(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})", "spawn")
 """Commands that expect starts."""
 _RECURSIVE = sought(
-    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively",
-    "all remove delete rm recurs rimraf force empty deltree",
+    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:dir|folder|tree)|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively",
+    "all remove delete rm recurs rimraf force empty deltree erase wipe purge trash",
     re.IGNORECASE,
 )
 _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip

@@ -64,8 +64,10 @@ def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     recursive, forced = has(invocation, "-r", "-R", "--recursive"), has(invocation, "-f", "--force")
     named = operands(invocation)
     plain = len(named) <= 20 and not any(word.glob or not word.known for word in named) and not invocation.via
+    asks = _asks(invocation)
     for word in named:
-        yield deletes(scene, invocation, word, recursive=recursive, forced=forced, rewrite="trash" if plain else "")
+        found = deletes(scene, invocation, word, recursive=recursive, forced=forced, rewrite="trash" if plain else "")
+        yield replace(found, risk=min(found.risk, levels.CARE)) if found and asks and not found.stop else found
     if has(invocation, "--no-preserve-root"):
         yield Finding(
             "files.delete-top",
@@ -73,6 +75,18 @@ def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             "takes away the guard of the root directory",
             effect=effect("file_delete", "deletes the root directory"),
         )
+
+
+def _asks(invocation: Invocation) -> bool:
+    """Whether `rm` asks before each file, and is given no answers: then it deletes nothing."""
+    last = ""
+    for word in invocation.options():
+        if word in ("--interactive", "--interactive=always", "--force"):
+            last = "f" if word == "--force" else "i"
+        elif word[:2] != "--":
+            last = next((letter for letter in reversed(word) if letter in "fiI"), last)
+    given = invocation.input.given or any(redirect.reads for redirect in invocation.redirects)
+    return last == "i" and not given
 
 
 def rmdir(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -269,7 +283,7 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`find -delete`: what it selects, or the whole of where it looks."""
     chosen = selects(invocation)
     aged = chosen and not any(word in _NAMING for word in invocation.args)
-    if "-delete" not in invocation.args and ((chosen and not aged) or not _executes_rm(invocation)):
+    if not _deletes_itself(invocation) and ((chosen and not aged) or not _executes_rm(invocation)):
         return
     for root in roots(invocation):
         if not chosen and scene.places.workspace and scene.path(root, invocation) == scene.places.workspace:
@@ -282,6 +296,19 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         found = deletes(scene, invocation, below, recursive=False, forced=False)
         graver = found is not None and (below == "/{}" or (aged and found.rule == "files.delete-top"))
         yield replace(found, risk=max(found.risk, levels.HARM)) if found and graver else found
+
+
+def _deletes_itself(invocation: Invocation) -> bool:
+    """Whether `-delete` is said to `find`, and not to a program that it starts."""
+    within = False
+    for word in invocation.args:
+        if within:
+            within = word not in (";", "\\;", "+")
+        elif word == "-delete":
+            return True
+        else:
+            within = word in ("-exec", "-execdir", "-ok", "-okdir")
+    return False
 
 
 _NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-empty", "-inum", "-samefile"})  # fmt: skip

@@ -20,6 +20,7 @@ _SHORT = {
     "wget": ("-O", "--output-document", "-o", "--output-file", "-a"),
     "sort": ("-o", "--output"), "tree": ("-o",), "shuf": ("-o", "--output"), "iconv": ("-o", "--output"),
     "gcc": ("-o",), "g++": ("-o",), "cc": ("-o",), "c++": ("-o",), "clang": ("-o",), "clang++": ("-o",), "ld": ("-o",), "as": ("-o",), "rustc": ("-o",), "ghc": ("-o",),
+    "patch": ("-d", "--directory", "-o", "--output"), "unsquashfs": ("-d", "-dest"), "cabextract": ("-d",), "unar": ("-o",), "innoextract": ("-d",), "gem": ("-i", "--install-dir"),
     "tcpdump": ("-w",), "tshark": ("-w",), "dumpcap": ("-w",), "nmap": ("-oN", "-oX", "-oG", "-oA", "-oS"), "strace": ("-o",), "ltrace": ("-o",),
     "gpg": ("-o", "--output"), "gpg2": ("-o", "--output"), "openssl": ("-out", "-keyout", "-CAserial"), "ssh-keygen": ("-f",), "age": ("-o", "--output"),
     "pandoc": ("-o", "--output"), "dot": ("-o",), "script": ("-O",), "tsc": ("--outFile", "--outDir"), "mypy": ("--junit-xml", "--html-report"), "xxd": (),
@@ -95,6 +96,11 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     ):
         for word in _files_in_place(invocation):
             yield writes(scene, invocation, word, how="edits")
+    program = scene.book.programs.get(name)
+    if program is not None and program.edits and _changes(scene, invocation, program.edits):
+        for word in scene.book.operands(invocation):
+            if word.known and ("/" in word or word[:1] == "~"):
+                yield writes(scene, invocation, word, how="edits")
     if name in _PACKS and not any(_KEEPS_PLAIN.match(word) for word in invocation.args):
         for word in operands(invocation, "-S --suffix -T --threads -b -p"):
             yield writes(scene, invocation, word, how="replaces")
@@ -112,6 +118,11 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield _edited(scene, invocation, word)
     elif name not in _KEEPS and not scene.reads_only(invocation):
         yield from _handed(scene, invocation)
+
+
+def _changes(scene: Scene, invocation: Invocation, options: str) -> bool:
+    """Whether a program is told, by one of these options or by itself, to change the files that it is given."""
+    return not scene.reads_only(invocation) and (options == "*" or has(invocation, *options.split()))
 
 
 def _written(invocation: Invocation) -> Iterator[Arg]:

@@ -213,6 +213,7 @@ _PROGRAM: Mapping[str, Reader] = {
     "risk": _risk,
     "data": _truth,
     "fed": _truth,
+    "edits": _text,
     "yes": _texts,
     "no": _texts,
 }

@@ -95,6 +95,8 @@ class Program:
     """Whether its operands are text to it: a path or a command among them is neither read nor run."""
     fed: bool = False
     """Whether it takes commands from its input as it does from its words, as clients of databases do."""
+    edits: str = ""
+    """Options by which it changes the files that it is given; `*` if each use does that is not among `reads`."""
     yes: tuple[str, ...] = ()
     """Commands that are among `reads`."""
     no: tuple[str, ...] = ()

@@ -94,7 +94,9 @@ _SECRETS = (
     (later(r"^[^:]*/\.(?:aws|azure|kube|config/(?:gh|gcloud|hub|op))(?:/[^/]*\*[^/]*)*/?$"), "credentials"),
     (later(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
     (
-        later(r"^/proc/(?:self|\d+|\*|\$\$|\$\{?\w+\}?)/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"),
+        later(
+            r"^/proc/(?:(?:thread-)?self|\d+|\*|\$\$|\$\{?\w+\}?|\$\([^/]{1,200}\))/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"
+        ),
         "the memory of processes",
     ),
     (

@@ -187,7 +187,8 @@ def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
 def _script(launcher: LauncherLayout, code: Arg, args: list[Arg], at: int, place: str) -> LaunchedCommand:
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     if launcher.command == "env":
-        rest = " ".join(args[at + 2 :])
+        attached = args[at] not in ("-S", "--split-string") and args[at][-1:] != "S"
+        rest = " ".join(args[at + (1 if attached else 2) :])
         code = arg(f"{code} {rest}".strip(), known=code.known, source=code.source)
     return LaunchedCommand(launcher, script=code, inside=inside)
 

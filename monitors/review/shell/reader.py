@@ -476,6 +476,8 @@ class _Reader(Words):
     def assignment(self, match: re.Match[str]) -> Assignment:
         self.at = match.end()
         appends = match[3] == "+"
+        if match[2] and match[1] in ("BASH_CMDS", "BASH_ALIASES") and self.at < self.end:
+            return Assignment(f"{match[1]}{match[2]}", [self.word()], appends=appends)
         if match[2] and self.subscript(match[2]) is not None:
             rest = Assignment(match[1], [self.word() if self.at < self.end else Word("")], appends=appends)
             rest.values.append(Word(match[2], self.expansions(match[2])))

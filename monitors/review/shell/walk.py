@@ -48,7 +48,7 @@ from monitors.review.shell.state.turns import (
     stepped,
     turning,
 )
-from monitors.review.shell.tree import Function, Group, Node, Pipeline, Simple, simples
+from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Simple, simples
 
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
@@ -227,7 +227,12 @@ class Walk:
             self._loop_variable(group.variable, words)
         before = self._state.here() if group.kind in ("(", "&") else None
         first = len(self.invocations)
+        branches = group.kind in ("if", "case")
+        if branches:
+            self._state.branches.append({})
         text, source = self._nodes(group.body, opened or stdin)
+        if branches:
+            self._state.join_branches()
         if group.kind in ("[[", "if", "case", "while"):
             text = None  # what it prints depends on whether something holds
         if group.kind == "&":
@@ -297,11 +302,15 @@ class Walk:
         if not declared and _names_any(command, assignments):
             # What is assigned for a command is not there yet while its words are expanded; both readings are judged.
             unset = self._expander.words(command.words)
+        if assignments and self._state.branches and not command.words:
+            self._state.branch(assignments, {made.name for made in command.assignments if _goes_on(made)})
         self._state.assign(assignments)
         for name, value in assignments.items():
             self._evaluated(value)
             if name in _PROMPTS:
                 self._prompted(value)
+            elif name[-1:] == "]":
+                self._state.stand_for(name, value)
         for part in (part for word in command.words for part in word.parts or ()):
             if part.text.endswith("@P}"):
                 self._prompted(self._state.variables.get(part.name.partition("[")[0], []))
@@ -574,6 +583,11 @@ class Walk:
             stdin=invocation.input,
         )
         return self._start(started_one)
+
+
+def _goes_on(made: Assignment) -> bool:
+    """Whether what is assigned to a variable is made of what it held."""
+    return made.appends or any(part.name == made.name for word in made.values for part in word.parts or ())
 
 
 def _no_code(_invocation: Invocation) -> list[str]:

@@ -288,7 +288,8 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return found
     if rule.name == "web.delete":
         hosts = [word for word in invocation.args if _HOST.match(word)]
-        return replace(found, risk=levels.CARE) if hosts and all(map(_OWN_SERVER.match, hosts)) else found
+        own = all(map(_OWN_SERVER.match, hosts)) or all(map(_TRIED_HERE.match, hosts))
+        return replace(found, risk=levels.CARE) if hosts and own else found
     if rule.name == "rsync.delete" and "--remove-source-files" not in invocation.args:
         if re.match(r"[\w.@-]+:(?!\\)|rsync://", invocation.args[-1]):
             return found  # another machine's files
@@ -339,6 +340,12 @@ _OWN_SERVER = re.compile(
     r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
 )
 """A server of this machine that an agent would write; the ports named are those of stores and brokers."""
+
+
+_TRIED_HERE = re.compile(
+    r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/(?:[\w-]{0,80}[_-])?(?:tests?|testing|tmp|scratch|e2e)(?:[_-][\w-]{0,80})?(?:/|\Z)"
+)
+"""An address within a store of this machine, under a name that says it is for tests."""
 
 
 def _whole(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:

@@ -88,6 +88,9 @@ class KnownProgram(Section):
     """Whether its operands are text to it: a path or a command among them is neither read nor run."""
     fed: bool = False
     """Whether it takes commands from its input as it does from its words, as clients of databases do."""
+    edits: str = ""
+    """Options by which it changes the files that it is given, separated by blanks; `*` if each use does that is not
+    among `reads`. Example: `-w --write`."""
     yes: OneOrMoreTexts = ()
     """Commands that are among `reads`; checked at the start."""
     no: OneOrMoreTexts = ()

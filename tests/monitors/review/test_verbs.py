@@ -91,3 +91,119 @@ def test_what_a_container_shares_is_judged_as_here(command: str, stops: bool) ->
 )
 def test_more_that_is_what_it_does_and_not_how_it_is_spelled(command: str, stops: bool) -> None:
     assert stopped(command) is stops
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "unheard -rf ~/Pictures",
+        "unheard --recursive --force /srv/data",
+        "unheard -rdN ~/Pictures",
+        "unheard ada@web.example.com rm x",
+        "unheard prod:/data --remove",
+        "unheard empty/ ssh://web-1//srv -force empty/",
+        "unheard -c 'rm -rf ~/Documents'",
+        "unheard --on-change 'rm -rf ~/Documents'",
+        "unheard --post-command='rm -rf ~/Documents'",
+        "unheard -g \"delete_directory_and_contents('/home/dev/Documents')\"",
+        "skopeo delete docker://registry.shop.example/api:latest",
+    ],
+)
+def test_what_an_unknown_program_is_told_is_judged_by_its_shape(command: str) -> None:
+    assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "unheard ~/Pictures",
+        "unheard -rf build",
+        "unheard -from 2026 --to 2027 --input shop.example.com",
+        "unheard pkg remove package@version",
+        "unheard -c 'npm test'",
+        "unheard --on-change 'npm run build'",
+        "unheard preflight --cmd 'rm -rf ~'",
+        "unheard https://x.example.com/a --verbose",
+    ],
+)
+def test_an_unknown_program_may_be_called_in_ordinary_ways(command: str) -> None:
+    assert not stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed 's/.*/rm -rf ~\\/Documents/e' a",
+        "python3 -m timeit -s 'import shutil' \"shutil.rmtree('/home/dev/Documents')\"",
+        "npm explore x -- rm -rf ~/Documents",
+        "vim -es -c 'call delete($HOME . \"/Documents\", \"rf\")' -c q",
+        "cargo --config 'target.x.runner=\"rm -rf /home/dev/Documents\"' run",
+        "bind -x '\"x\": rm -rf ~/Documents'",
+        "BASH_CMDS[ls]=/bin/rm; ls -rf ~/Documents",
+        "BASH_ALIASES[ll]='rm -rf ~/Documents'; ll",
+        "CDPATH=~ cd notes && rm -rf *",
+        "CDPATH=.:~; cd notes; rm -rf *",
+        "env -SPATH=/usr/bin git -C ~/other reset --hard",
+        "echo ~/Documents | xargs --replace bash -c 'rm -rf {}'",
+        "patch -d ~ -p1 < fix.patch",
+        "ansible localhost -m file -a 'path=/home/dev/Documents state=absent'",
+        "docker run --rm -v ~/.docker:/d alpine cat /d/config.json",
+        "strings /proc/$(pgrep -n node)/environ",
+        "op read x > s; rclone copy s remote:drop/",
+        *(f"{one} ~/notes/a" for one in ("prettier --write", "black", "gofmt -w", "dos2unix", "exiftool -all=", "optipng", "rename s/x/y/")),
+    ],
+)  # fmt: skip
+def test_what_a_known_program_is_told_by_the_way_counts(command: str) -> None:
+    assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed 's/we/he/g' a",
+        "python3 -m timeit 'sum(range(9))'",
+        "cargo --config net.offline=true build",
+        "patch -p1 < fix.patch",
+        "prettier --write 'src/**/*.ts'",
+        "prettier --check ~/notes",
+        "docker run --rm -v $PWD:/d alpine cat /d/package.json",
+        "docker run --privileged=false nginx",
+        "git checkout -bfeature",
+        "git switch -cfeature",
+        "find . -exec echo -delete \\; -print",
+        "rm -i ~/x",
+        "kubectl replace -f x.yaml --force --dry-run=client",
+        "rails destroy migration CreatePosts",
+        "twine upload --repository testpypi dist/*",
+        "curl -XDELETE localhost:9200/test-index",
+    ],
+)
+def test_the_harmless_neighbours_pass(command: str) -> None:
+    assert not stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'if [ -d dist ]; then t=$HOME; else t=dist; fi; rm -rf "$t"',
+        't=$HOME; if [ -d dist ]; then t=dist; fi; rm -rf "$t"',
+        'case $X in a) t=$HOME;; *) t=dist;; esac; rm -rf "$t"',
+        'if true; then c="rm -rf $HOME"; else c=ls; fi; $c',
+        'if true; then if false; then t=$HOME; else t=a; fi; fi; rm -rf "$t"',
+    ],
+)
+def test_a_variable_of_several_branches_is_each_of_its_values(command: str) -> None:
+    assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'if [ -d dist ]; then t=out; else t=dist; fi; rm -rf "$t"',
+        't=; if [ -d dist ]; then t=dist; fi; rm -rf "$t/x"',
+        'if true; then t=$HOME; t=/tmp/x; fi; t=build; rm -rf "$t"',
+        'if true; then d=$HOME; d=${d#$HOME}build; fi; rm -rf "$d"',
+    ],
+)
+def test_branches_that_all_stay_within_the_workspace_are_no_harm(command: str) -> None:
+    assert not stopped(command)

@@ -134,7 +134,7 @@ class Effects:
             target = named[0] if named else state.variables.get("HOME", [arg("~")])[0]
             if name == "pushd":
                 state.variables[_STACK] = [*state.variables.get(_STACK, []), arg(state.cwd)][-MAX_FIELDS:]
-            state.move(state.path(target) if target.known and args[:1] != ["-"] else "?")
+            state.move(self._listed(invocation, target) if target.known and args[:1] != ["-"] else "?")
         elif name == "popd":
             stack = state.variables.get(_STACK, [])
             if stack or args:  # else it fails, and stays
@@ -166,6 +166,15 @@ class Effects:
             state.variables[args[1]] = [arg(f"${args[1]}", known=False) if text is None else arg(text)]
         elif name == "hash" and args[:1] == ["-p"] and len(args) > 2:
             state.aliases[args[2]] = [args[1]]
+
+    def _listed(self, invocation: Invocation, target: Arg) -> str:
+        """Return where `cd` goes: below the first directory of `CDPATH` that is not where it is."""
+        held = self._state.variables.get("CDPATH", [])
+        listed = invocation.assignments.get("CDPATH", held[0] if held else arg(""))
+        if listed and target[:1] not in "/~." and invocation.name == "cd":
+            folder = next((one for one in listed.split(":") if one not in ("", ".")), ".")
+            return self._state.path(f"{folder}/{target}")
+        return self._state.path(target)
 
 
 def _unknown(name: str, invocation: Invocation) -> Arg:

@@ -130,12 +130,14 @@ def _placed(word: Arg, mark: str, source: tuple[Invocation, ...]) -> Arg:
 def _placeholder(args: list[Arg]) -> str:
     """Return the placeholder for which `xargs` substitutes its words; empty if it appends them."""
     for at, word in enumerate(args):
-        if word in ("-I", "--replace") and at + 1 < len(args):
+        if word == "-I" and at + 1 < len(args):
             return args[at + 1]
         if word[:2] == "-I" or word.startswith("--replace="):
             return word.partition("=")[2] if word[:2] == "--" else word[2:]
-        if word == "-i":
+        if word in ("-i", "--replace"):
             return "{}"
+        if word[:2] == "-i":
+            return word[2:]
         if word[:1] != "-":
             return ""
     return ""
