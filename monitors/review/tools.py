@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
-from monitors.review.checks.secrets import secret_words
+from monitors.review.checks.secrets import secret_links, secret_words
 from monitors.review.commands import definition_findings
 from monitors.review.origins import shown, writes_long
 from monitors.review.programs.writing import writes_path
@@ -302,6 +302,7 @@ def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | Non
 def _skill(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     name, arguments = _skill_named(given)
     yield from agent_definitions.skill_used(scene, name)
+    yield from secret_links(scene, agent_definitions.skill_links(scene, name))
     for path in agent_definitions.skill_mentions(scene, name, arguments):
         yield from _read(scene, {"file_path": path})
 

@@ -12,6 +12,7 @@ from monitors.review.scene.agent_definitions import WORDS
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import all_that_the_model_was_told
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
+from supervisor.runtime.processes.settings_files import look
 from tests.contract.cli import Frame, event_of, running_cli
 from tests.stages.live import bash
 
@@ -20,14 +21,15 @@ pytestmark = pytest.mark.real_cli
 LINKED = "what-stands-in-the-linked-file"
 
 
-async def told(base: Path, *calls: ToolUse, words: str = "CLAUDE.md") -> tuple[bool, list[str]]:
+async def told(base: Path, *calls: ToolUse, words: str = "CLAUDE.md", folder: str = "part") -> tuple[bool, list[str]]:
     """Whether the model was told a folder's words, which are a link, and for which tools a hook was asked."""
     workspace, outside = base / "workspace", base / "outside/credentials"
-    link = workspace / "part" / words
-    link.parent.mkdir(parents=True)
+    link = workspace / folder / words
+    link.parent.mkdir(parents=True, exist_ok=True)
     outside.parent.mkdir()
     outside.write_text(f"{LINKED}\n")
     link.symlink_to(outside)
+    (workspace / "part").mkdir(exist_ok=True)
     (workspace / "part/old.txt").write_text("old\n")
     asked: list[str] = []
 
@@ -52,11 +54,39 @@ def new_file(base: Path) -> ToolUse:
     return ToolUse("Write", {"file_path": str(base / "workspace/part/new.txt"), "content": "new\n"})
 
 
-@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("words", [name for name in WORDS if "CLAUDE" in name])
 async def test_a_file_that_is_written_brings_the_words_of_its_folder_and_no_hook_is_asked(
     tmp_path: Path, words: str
 ) -> None:
     assert await told(tmp_path, new_file(tmp_path), words=words) == (True, ["Write"])
+
+
+@pytest.mark.parametrize("words", [*WORDS, ".claude/skills/tidy/SKILL.md"])
+async def test_a_file_that_is_read_brings_them_too_and_what_skills_of_its_folder_say_of_themselves(
+    tmp_path: Path, words: str
+) -> None:
+    read = ToolUse("Read", {"file_path": str(tmp_path / "workspace/part/old.txt")})
+    assert await told(tmp_path, read, words=words) == (True, ["Read"])
+
+
+AT_THE_START = {
+    **dict.fromkeys((*WORDS, ".claude/skills/tidy/SKILL.md"), ""),
+    ".claude/output-styles/short.md": '{"outputStyle": "short"}',
+}
+
+
+@pytest.mark.parametrize("words", AT_THE_START)
+async def test_text_that_a_link_leads_to_is_before_the_model_from_the_start_unless_the_gate_sees_the_link(
+    tmp_path: Path, words: str
+) -> None:
+    """`settings_files.look` finds each, by which the settings of the project are left out."""
+    repository = tmp_path / "workspace"
+    (repository / ".claude").mkdir(parents=True)
+    if settings := AT_THE_START[words]:
+        (repository / ".claude/settings.json").write_text(settings)
+    assert await told(tmp_path, words=words, folder="") == (True, [])
+    (unread,) = look(repository).found.of("unread")
+    assert unread.file == words
 
 
 SHOWS = {

@@ -1,7 +1,7 @@
 """Secrets named anywhere among a command's words, in its code, or in the list of files that it is handed."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 
@@ -236,7 +236,12 @@ def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None
 
 def secret_words(scene: Scene, path: str) -> Iterator[Finding]:
     """Yield findings for secrets that the CLI would give its model with a file that a tool reads or writes."""
-    for words, target in words_with(scene, path):
+    yield from secret_links(scene, words_with(scene, path))
+
+
+def secret_links(scene: Scene, links: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """Yield findings for those among these links that lead to secrets, each given with its target."""
+    for words, target in links:
         if what := scene.places.secret(target):
             yield Finding(
                 "secrets.read",

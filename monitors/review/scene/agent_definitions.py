@@ -26,7 +26,7 @@ MAX_DEFINITIONS = 200
 MAX_MENTIONS = 200
 """Most files named in a definition that are looked at."""
 
-WORDS = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
+WORDS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", ".claude/AGENTS.md")
 """Files of words for agents, by their paths in a folder."""
 
 _MENTION = re.compile(r"""(?<!\w)@(?:"([^"]+)"|([^\s"]+))""")
@@ -94,15 +94,23 @@ def skill_mentions(scene: Scene, skill: str, arguments: str) -> list[str]:
 def words_with(scene: Scene, path: str) -> Iterator[tuple[str, str]]:
     """Yield what the CLI takes in by itself with a file that is read or written, if it is a link, with its target.
 
-    It takes in the words for agents of each folder down to that of the file, and asks no hook (seen with 2.1.329): with
-    a file of Read, Write and Edit, and with one that a command shows.
+    It takes in the words for agents of each folder down to that of the file, and what the skills there say of
+    themselves, and asks no hook (seen with 2.1.329): with a file of Read, Write and Edit, and with one that a command
+    shows.
     """
     top = scene.places.workspace
     while top and path.startswith(f"{top}/") and path != top:
         path = path.rpartition("/")[0]
-        for name in WORDS:
+        skills = islice(scene.facts.names(f"{path}/.claude/skills"), MAX_DEFINITIONS)
+        for name in (*WORDS, *(f".claude/skills/{skill}/SKILL.md" for skill in skills)):
             if (target := scene.facts.real(f"{path}/{name}")) != f"{scene.facts.real(path)}/{name}":
                 yield f"{path}/{name}", target
+
+
+def skill_links(scene: Scene, skill: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of this skill or command with what they lead to, which the CLI gives its model by itself."""
+    for path, _ in _skills(scene, skill, own=True):
+        yield path, scene.facts.real(path)
 
 
 def skill_used(scene: Scene, skill: str) -> Iterator[Finding]:

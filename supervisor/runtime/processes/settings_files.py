@@ -28,6 +28,9 @@ MAX_FILES = 2_000
 DEFINITIONS = ("agents", "commands", "skills")
 """Folders of `.claude` whose texts the CLI takes in."""
 
+TEXTS = (*DEFINITIONS, "output-styles")
+"""These, and one whose texts bring nothing but words."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
@@ -87,14 +90,16 @@ def _files(workspace: Path, root: Path) -> Iterator[SettingsFile]:
         yield from _one("servers", above / ".mcp.json", str(above / ".mcp.json"))
     for name in DEFINITIONS:
         yield from _definitions(workspace, f".claude/{name}")
-    for name in WORDS:
+    texts = (path for name in TEXTS for path in _walk(workspace / ".claude" / name) if path.suffix == ".md")
+    for name in (*WORDS, *(str(path.relative_to(workspace)) for path in texts)):
         yield from _led_away(workspace, root, name)
 
 
 def _led_away(workspace: Path, root: Path, name: str) -> Iterator[SettingsFile]:
     """Yield words for agents that are a link out of the repository, unless it leads to other such text.
 
-    The CLI puts what they hold before the model as it starts, be it a key: no hook is asked.
+    The CLI puts what they hold before the model as it starts, be it a key, and of a skill what it says of itself: no
+    hook is asked.
     """
     target = _real(workspace / name)
     inside = any(target.is_relative_to(_real(top)) for top in (workspace, root))

@@ -6,7 +6,7 @@ from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
 from monitors.review.commands import MAX_LINES
-from monitors.review.scene.agent_definitions import MAX_DEFINITION
+from monitors.review.scene.agent_definitions import MAX_DEFINITION, WORDS
 
 WORKSPACE = "/home/agent/work"
 CONTEXT = ReviewContext(home="/home/agent", captured=True)
@@ -206,10 +206,11 @@ def test_what_else_has_an_at_in_a_skill_is_let_pass(named: str) -> None:
     assert review("Skill", files, skill="tidy", args=named).decision is Decision.ALLOW
 
 
-class Linked(NoFiles):
-    """A machine with one link."""
+class Linked(Files):
+    """A machine with one link, to a file with text."""
 
     def __init__(self, link: str, target: str) -> None:
+        super().__init__({link: PLAIN})
         self._link, self._target = link, target
 
     def real(self, path: str) -> str:
@@ -228,7 +229,7 @@ TOUCHES = {
 
 
 @pytest.mark.parametrize("touch", TOUCHES)
-@pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
+@pytest.mark.parametrize("name", [*WORDS, ".claude/skills/x/SKILL.md"])
 @pytest.mark.parametrize("folder", [WORKSPACE, f"{WORKSPACE}/a", f"{WORKSPACE}/a/b"])
 def test_a_file_is_not_touched_where_the_cli_would_read_a_secret_with_it(folder: str, name: str, touch: str) -> None:
     tool, given, cwd = TOUCHES[touch]
@@ -237,5 +238,15 @@ def test_a_file_is_not_touched_where_the_cli_would_read_a_secret_with_it(folder:
         reviewer = make_reviewer(ReviewSettings(), Linked(f"{folder}/{name}", target))
         return reviewer.review(Action(tool, given, cwd, WORKSPACE), CONTEXT)
 
-    assert read(f"{WORKSPACE}/AGENTS.md").decision is Decision.ALLOW
+    assert read(f"{WORKSPACE}/NOTES.md").decision is Decision.ALLOW
     assert read("/home/agent/.ssh/id_rsa").rule == "secrets.read"
+
+
+@pytest.mark.parametrize("path", ["skills/tidy/SKILL.md", "commands/tidy.md"])
+def test_a_skill_that_is_a_link_to_a_secret_is_not_used(path: str) -> None:
+    def used(target: str) -> Review:
+        reviewer = make_reviewer(ReviewSettings(), Linked(f"{WORKSPACE}/.claude/{path}", target))
+        return reviewer.review(Action("Skill", {"skill": "tidy"}, WORKSPACE, WORKSPACE), CONTEXT)
+
+    assert used("/home/agent/shared/tidy.md").decision is Decision.ALLOW
+    assert used("/home/agent/.ssh/id_rsa").rule == "secrets.read"

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from monitors.review.scene.agent_definitions import WORDS
 from supervisor.runtime.processes import settings_files
 from supervisor.runtime.processes.settings_files import MAX_BYTES, look, main_checkout, own_settings
 from tests.host.test_folders import deep
@@ -106,9 +107,12 @@ def test_a_folder_or_a_link_to_nothing_where_a_file_should_be_is_none(repository
     assert listed(repository) == []
 
 
-@pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
+TEXTS = [f".claude/{name}.md" for name in ("skills/tidy/SKILL", "commands/tidy", "agents/tidy", "output-styles/tidy")]
+
+
+@pytest.mark.parametrize("name", [*WORDS, *TEXTS])
 def test_words_for_agents_that_are_a_link_to_a_file_elsewhere_are_unread(repository: Path, name: str) -> None:
-    (repository / ".claude").mkdir(exist_ok=True)
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
     for inside in ("secrets", "other.md"):
         (repository / inside).write_text("inside")
         (repository / name).symlink_to(repository / inside)
