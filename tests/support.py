@@ -9,10 +9,10 @@ import threading
 import time
 import unicodedata
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import claude_agent_sdk
 import orjson
 import psutil
 
@@ -26,7 +26,10 @@ def real_claude_path() -> Path:
     Raises:
         FileNotFoundError: The SDK is installed without it.
     """
-    path = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    found = find_spec("claude_agent_sdk")  # imported, it took most of a second of each process that tests start
+    assert found is not None
+    assert found.origin is not None
+    path = Path(found.origin).parent / "_bundled" / "claude"
     if not path.is_file():
         raise FileNotFoundError(f"claude-agent-sdk brought no CLI: there is no file at {path}.")
     return path

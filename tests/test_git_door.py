@@ -3,7 +3,9 @@
 import ast
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -62,9 +64,23 @@ STARTS = {
 """Functions that start a program, by module; with those of `os` whose names begin with exec or spawn."""
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sources():
-        yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+class Look(NamedTuple):
+    """What a module has to do with programs."""
+
+    starts: list[str]
+    asks: bool
+    """Whether it has `host.children` run one."""
+    commands: set[str]
+
+
+@cache
+def modules() -> dict[str, Look]:
+    """Look through every module once, for all tests here."""
+    trees = ((path, ast.parse(path.read_text())) for path in sources())
+    return {
+        str(path.relative_to(ROOT)): Look(sorted(set(starts(tree))), asks_children(tree), set(commands(tree)))
+        for path, tree in trees
+    }
 
 
 def starts(tree: ast.AST) -> Iterator[str]:
@@ -83,10 +99,8 @@ def starts(tree: ast.AST) -> Iterator[str]:
 
 
 def test_programs_are_started_in_known_places_alone() -> None:
-    found = {path: sorted(set(starts(tree))) for path, tree in modules()}
-    assert {path for path, names in found.items() if names} == set(STARTERS), {
-        path: names for path, names in found.items() if names and path not in STARTERS
-    }
+    found = {path: look.starts for path, look in modules().items() if look.starts}
+    assert set(found) == set(STARTERS), {path: names for path, names in found.items() if path not in STARTERS}
 
 
 def test_the_look_finds_each_way_to_start_a_program() -> None:
@@ -102,14 +116,14 @@ def test_the_look_finds_each_way_to_start_a_program() -> None:
 
 
 def test_programs_are_run_by_known_places_alone() -> None:
-    asking = {
-        path
-        for path, tree in modules()
+    assert {path for path, look in modules().items() if look.asks} == set(RUNNERS)
+
+
+def asks_children(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom | ast.Import) and "host.children" in ast.unparse(node).replace(" import ", ".")
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom | ast.Import)
-        and "host.children" in ast.unparse(node).replace(" import ", ".")
-    }
-    assert asking == set(RUNNERS)
+    )
 
 
 def commands(tree: ast.AST) -> Iterator[str]:
@@ -127,8 +141,8 @@ def commands(tree: ast.AST) -> Iterator[str]:
 def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
     named = {
         path
-        for path, tree in modules()
-        if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & set(commands(tree))
+        for path, look in modules().items()
+        if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & look.commands
     }
     assert named == {DOOR, LOGINS}
 

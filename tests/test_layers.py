@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -56,13 +56,23 @@ def sources(package: str) -> list[Path]:
     return sorted((ROOT / package.replace(".", "/")).rglob("*.py"))
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    found: list[str] = []
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+            found += (alias.name for alias in node.names)
+        else:
             assert node.level == 0, f"{path}: imports here are absolute"
-            yield node.module or ""
+            found.append(node.module or "")
+    return tuple(found)
+
+
+@cache
+def import_nodes(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
 
 
 def within(name: str, packages: tuple[str, ...]) -> bool:
@@ -126,16 +136,19 @@ def arrows(package: Path) -> dict[str, set[str]]:
     return graph
 
 
-def imported_modules(path: Path) -> Iterator[str]:
-    """Yield what a file imports, by the names of modules: `from package import module` is that module."""
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def imported_modules(path: Path) -> frozenset[str]:
+    """Return what a file imports, by the names of modules: `from package import module` is that module."""
+    found: set[str] = set()
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            found.update(alias.name for alias in node.names)
+        elif node.module is not None:
             for alias in node.names:
                 full = ROOT / node.module.replace(".", "/") / alias.name
                 is_module = full.with_suffix(".py").is_file() or (full / "__init__.py").is_file()
-                yield f"{node.module}.{alias.name}" if is_module else node.module
+                found.add(f"{node.module}.{alias.name}" if is_module else node.module)
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("package", packages(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -191,7 +204,7 @@ def reached(path: Path) -> set[str]:
     found: set[str] = set()
     waiting = {path}
     while waiting:
-        new = set(imported_modules(waiting.pop())) - found
+        new = imported_modules(waiting.pop()) - found
         found |= new
         waiting |= {ROOT / f"{name.replace('.', '/')}.py" for name in new if within(name, ("tests",))}
     return found

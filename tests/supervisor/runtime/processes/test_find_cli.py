@@ -38,6 +38,7 @@ def test_the_configured_one_comes_before_the_one_on_path(tmp_path: Path, environ
     assert (found.path, found.version_text, found.source) == (on_path, "2.1.400", "PATH")
 
 
+@pytest.mark.real_cli
 def test_the_extras_one_is_found_last_and_answers(environ: dict[str, str]) -> None:
     brought = bundled_cli()
     if brought is None:

@@ -12,6 +12,7 @@ from supervisor.core.fold.asked_hosts import KEPT_SECONDS
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
+from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Reviewing
@@ -79,7 +80,7 @@ def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> 
         return sorted(asked, key=lambda each: each.asked_at)
 
     @api.post("/v1/agents/{agent}/approvals/{request_id}")
-    async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> Summary:
+    async def answer(agent: str, request_id: str, given: ApprovalReply, by: By) -> AgentAnswer:
         """Let an action that waits run, or turn it down; a host is opened to the agent for an hour."""
         stamp = daemon.stamp(agent)
         session = daemon.board.find(agent)

@@ -14,6 +14,7 @@ from supervisor.protocol import events
 from supervisor.runtime.api.routes.agents.orders import RequestId
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.api.serving.agent_rows import MOST_ROWS, AgentRows
+from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.api.serving.turnstile import Turnstile
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
 from supervisor.runtime.reading.jobs import JSON
@@ -75,7 +76,7 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
     """Add them."""
     rows = AgentRows(lambda: daemon.board)
 
-    @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[Summary]}})
+    @api.get("/v1/agents", response_class=Response, responses={200: {"model": list[AgentAnswer]}})
     async def agents(
         recent: bool = Query(False, description="Only live ones, and ended ones that ended lately or need a look."),
         label: str | None = Query(None, description="Only those whose task has this label."),
@@ -96,7 +97,7 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         return StreamingResponse(rows.parts(wanted, frozenset(name), after, limit), media_type=JSON)
 
     @api.post("/v1/agents", status_code=201)
-    async def submit(wanted: Submission, request: Request, by: By) -> Summary:
+    async def submit(wanted: Submission, request: Request, by: By) -> AgentAnswer:
         """Submit a task.
 
         Its agent is launched at once, or once its workspace is set up. A client that hangs up before that takes it
@@ -105,19 +106,19 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         return await _unless_gone(request, lambda: daemon.submit(wanted, by=by))
 
     @api.get("/v1/agents/{agent}")
-    async def show(agent: str) -> Summary:
+    async def show(agent: str) -> AgentAnswer:
         """One agent, live or ended, with why it was answered as it was."""
         return daemon.board.explained(agent, daemon.mono())
 
     @api.post("/v1/agents/{agent}/say")
-    async def say(agent: str, said: Said, by: By) -> Summary:
+    async def say(agent: str, said: Said, by: By) -> AgentAnswer:
         """Tell the agent something: into its running turn, or as a new one."""
         return await daemon.request(
             events.SayRequested(**daemon.stamp(agent), id=said.request_id or _id(), text=_words(said), by=by)
         )
 
     @api.post("/v1/agents/{agent}/pause")
-    async def pause(agent: str, by: By, how: PauseBody | None = None) -> Summary:
+    async def pause(agent: str, by: By, how: PauseBody | None = None) -> AgentAnswer:
         """Hold the agent at its next tool call, or when its turn ends."""
         how = how or PauseBody()
         pause = events.PauseRequested(
@@ -130,13 +131,13 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         return await daemon.request(pause)
 
     @api.post("/v1/agents/{agent}/resume")
-    async def resume(agent: str, by: By, how: ResumeBody | None = None) -> Summary:
+    async def resume(agent: str, by: By, how: ResumeBody | None = None) -> AgentAnswer:
         """Let a paused agent go on."""
         request_id = how.request_id if how is not None else ""
         return await daemon.request(events.ResumeRequested(**daemon.stamp(agent), by=by, request_id=request_id))
 
     @api.post("/v1/agents/{agent}/stop")
-    async def stop(agent: str, by: By, how: StopBody | None = None) -> Summary:
+    async def stop(agent: str, by: By, how: StopBody | None = None) -> AgentAnswer:
         """Stop the agent: ask first, then make it; or at once."""
         how = how or StopBody()
         stop = events.StopRequested(

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from monitors.contract.errors import UsageError
 from monitors.review.allowances import HOST_TOOL, Allowance
-from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
+from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
@@ -91,7 +91,7 @@ def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
         )
 
     @api.delete("/v1/agents/{agent}/allowances/{id_}")
-    async def revoke(agent: str, id_: str, by: By) -> Summary:
+    async def revoke(agent: str, id_: str, by: By) -> AgentAnswer:
         """Take an allowance back."""
         return await daemon.request(events.AllowanceRevoked(**daemon.stamp(agent), id=id_, by=by))
 

@@ -10,10 +10,10 @@ from pydantic import Field
 from monitors.contract import anyjson
 from monitors.contract.errors import UsageError
 from supervisor.core.board import Board
-from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.api.routes.directories import worktree_meant
+from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 from supervisor.runtime.tasks.desk import MOST_AT_ONCE, TaskChange, TaskDesk, TaskWanted
@@ -50,7 +50,7 @@ def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Boa
     """Add the routes."""
 
     @api.post("/v1/agents/{agent}/redirect")
-    async def redirect(agent: str, wanted: RedirectBody, by: By) -> Summary:
+    async def redirect(agent: str, wanted: RedirectBody, by: By) -> AgentAnswer:
         """Interrupt the agent and give it another task: in words, or one of the store."""
         return await redirecting.redirect(agent, wanted, by)
 
