@@ -5,5 +5,6 @@ object_reader  the objects of a store, read from its packs, from the project's r
                from the log
 objects        Git objects as bytes
 pack           one capture is one pack
+sealed_pack    packs that are sealed: each object by itself, and what there is behind them
 trees          folders as trees
 """

@@ -6,7 +6,8 @@ import pygit2
 
 from checkpoints.errors import StoreDamagedError
 from checkpoints.git.objects import EMPTY_TREE, ObjectKind, TreeEntry, parse_tree, tree_of_commit
-from checkpoints.git.pack import PackWriter, unpack
+from checkpoints.git.pack import PackWriter, pack_object, unpack
+from checkpoints.git.sealed_pack import CLEAR, SealedPacks, SealedPackWriter, StoreSeals
 
 _CACHED_TREES = 4_096
 """Folders kept in memory, parsed: a capture reads those on the way to what changed, and they are mostly the same."""
@@ -15,12 +16,14 @@ _CACHED_TREES = 4_096
 class ObjectBase:
     """Reads objects by their ids, and begins packs of new ones."""
 
-    def __init__(self, objects: Path) -> None:
-        """Read from this repository, which has a git repository's folders."""
+    def __init__(self, objects: Path, seals: StoreSeals = CLEAR) -> None:
+        """Read from this repository, which has a git repository's folders, and write what is sealed with these."""
         self.objects = objects
+        self.seals = seals
         self._odb = pygit2.Odb(str(objects / "objects"))
         self._unsettled: dict[bytes, bytes] = {}
         """Objects that only the write-ahead log has yet, packed."""
+        self.sealed = SealedPacks(self.packs, seals)
         self._trees: dict[bytes, dict[bytes, TreeEntry]] = {}
 
     @property
@@ -34,9 +37,15 @@ class ObjectBase:
         Raises:
             StoreDamagedError: The object is missing or damaged.
         """
-        packed = self._unsettled.get(oid)
-        if packed is not None:
-            return unpack(packed)
+        packed = self._unsettled.get(oid) or self.sealed.find(oid)
+        return unpack(packed) if packed is not None else self._read_open(oid)
+
+    def packed(self, oid: bytes) -> bytes:
+        """Return an object as a writer packs it; raises like `read`."""
+        return self._unsettled.get(oid) or self.sealed.find(oid) or pack_object(*self._read_open(oid))
+
+    def _read_open(self, oid: bytes) -> tuple[ObjectKind, bytes]:
+        """Return an object of git's own packs, or of the project."""
         try:
             kind, content = self._odb.read(pygit2.Oid(raw=oid))
         except (KeyError, pygit2.GitError, ValueError) as error:
@@ -47,7 +56,7 @@ class ObjectBase:
 
     def has(self, oid: bytes) -> bool:
         """Whether the store can give this object."""
-        return oid in self._unsettled or bool(self._odb.exists(pygit2.Oid(raw=oid)))
+        return oid in self._unsettled or self.sealed.has(oid) or bool(self._odb.exists(pygit2.Oid(raw=oid)))
 
     def tree(self, oid: bytes) -> dict[bytes, TreeEntry]:
         """Return a folder's entries; not to be changed by the caller.
@@ -87,8 +96,9 @@ class ObjectBase:
 
     def writer(self, label: str) -> PackWriter:
         """Return what new objects are written with; the label is unique among captures under way."""
-        return PackWriter(self.packs, label)
+        return SealedPackWriter(self.packs, label, self.seals) if self.seals.seals else PackWriter(self.packs, label)
 
     def _look_anew(self) -> None:
         """Packs came and went."""
+        self.sealed.look_anew()
         self._odb = pygit2.Odb(str(self.objects / "objects"))

@@ -8,6 +8,7 @@ import hashlib
 import os
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from checkpoints.errors import room_needed
@@ -82,7 +83,7 @@ class PackWriter:
             StoreFullError: There was no room.
         """
         if oid not in self._objects:
-            self.add_packed(oid, _header(kind, len(content)) + zlib.compress(content, _FAST))
+            self.add_packed(oid, pack_object(kind, content))
 
     def add_packed(self, oid: bytes, packed: bytes) -> None:
         """Take in an object as another writer packed it.
@@ -101,36 +102,50 @@ class PackWriter:
         with room_needed("a pack of new objects"):
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o400)
-                write_all(self._fd, bytes(_HEADER_BYTES))
-            write_all(self._fd, b"".join(self._pending.values()))
+                write_all(self._fd, self._begin())
+            write_all(self._fd, self._body(self._pending))
         self._pending = {}
         self._pending_bytes = 0
 
     def seal(self) -> bytes:
         """Return the pack, if none of it is on the disk yet; empty without objects."""
-        if not self._objects:
-            return b""
-        body = _pack_header(len(self._objects)) + b"".join(self._pending.values())
+        return self._whole() if self._objects else b""
+
+    def _begin(self) -> bytes:
+        """Return the beginning of the file, until it is known what comes."""
+        return bytes(_HEADER_BYTES)
+
+    def _body(self, objects: Mapping[bytes, bytes]) -> bytes:
+        """Return objects as they are written."""
+        return b"".join(objects.values())
+
+    def _whole(self) -> bytes:
+        body = _pack_header(len(self._objects)) + self._body(self._pending)
         return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
-    def finish(self) -> None:
-        """Put the pack in place, durably.
+    def finish(self) -> str:
+        """Put the pack in place, durably, and return its name without an ending; empty without objects.
 
         Raises:
             StoreFullError: There was no room; no trace is left.
         """
         if not self._objects:
-            return
+            return ""
         try:
             self._flush()
-            digest = self._close_pack()
-            final = self._folder / f"pack-{digest.hex()}"
-            with room_needed("the index of a pack"):
-                self._path.rename(final.with_suffix(".pack"))
-                replace_file(final.with_suffix(".idx"), index_of(self._objects, digest))
+            return self._put()
         except BaseException:
             self.abandon()
             raise
+
+    def _put(self) -> str:
+        """Put what was written in its place, with the index."""
+        digest = self._close_pack()
+        final = self._folder / f"pack-{digest.hex()}"
+        with room_needed("the index of a pack"):
+            self._path.rename(final.with_suffix(".pack"))
+            replace_file(final.with_suffix(".idx"), index_of(self._objects, digest))
+        return final.name
 
     def abandon(self) -> None:
         """Forget all of it and remove what was written."""
@@ -170,6 +185,11 @@ def put_pack(folder: Path, pack: bytes) -> None:
     except BaseException:
         final.with_suffix(".pack").unlink(missing_ok=True)
         raise
+
+
+def pack_object(kind: ObjectKind, content: bytes) -> bytes:
+    """Return an object as a writer packs it."""
+    return _header(kind, len(content)) + zlib.compress(content, _FAST)
 
 
 def unpack(packed: bytes) -> tuple[ObjectKind, bytes]:

@@ -1,12 +1,12 @@
 """The end of a store: all of it goes, and nothing else."""
 
+import os
 import shutil
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
+from checkpoints.store.layout import take_ownership
 from checkpoints.store.restore_journal import journals_in
-from checkpoints.store.store import Store
-from checkpoints.store.stored import project_named
 from host.durable import sync_path
 
 
@@ -26,9 +26,11 @@ def delete_store(folder: Path) -> None:
             f"A restore from {folder} was interrupted, and files may lie in this store alone; nothing was deleted.",
             way_out="Start chaperon, which completes it, and delete the store then.",
         )
-    store = Store(folder, project_named(folder))
-    going = folder.with_name(f"{folder.name}.deleting")
-    folder.rename(going)
-    store.lose()
+    lock = take_ownership(folder)
+    try:
+        going = folder.with_name(f"{folder.name}.deleting")
+        folder.rename(going)
+    finally:
+        os.close(lock)
     shutil.rmtree(going)
     sync_path(folder.parent)

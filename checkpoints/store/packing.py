@@ -2,21 +2,31 @@
 
 After it nothing is borrowed from the project any more, what was dropped takes no room, and versions of a file are
 stored as differences. Captures go on meanwhile: what they write is in packs that this does not touch.
+
+A store that is sealed is packed here and not by git, which would need all of it in the clear: objects stay whole, and
+are sealed anew with the key of now.
 """
 
 import contextlib
 import os
+import select
 import shutil
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoints.errors import StoreFullError
+from checkpoints.errors import CheckpointError, StoreFullError
 from checkpoints.git.git_command import run_git
+from checkpoints.git.objects import EMPTY_TREE, GITLINK
 from checkpoints.store.borrowed import check_borrowed
 from checkpoints.store.store import Store
 
 TIMEOUT_SECONDS = 3_600.0
 NICENESS = 15
+LOOK_EVERY = 100
+"""Objects between two looks whether the work is given up: some milliseconds."""
+
 FREE_FACTOR = 2
 """Free space asked for, in sizes of the store: old and new pack lie side by side, and a disk filled by packing is a
 public failure of a peer."""
@@ -49,7 +59,8 @@ def pack(store: Store, *, timeout_seconds: float = TIMEOUT_SECONDS, stop: int | 
         check_borrowed(store.objects / "objects")
     commits, old = store.begin_packing()
     try:
-        new = _write_pack(store, commits, timeout_seconds, stop) if commits else None
+        write = _copy_objects if store.seals.seals or store.sealed else _write_pack
+        new = write(store, commits, timeout_seconds, stop) if commits else None
     except BaseException:
         _remove_unfinished(store.packs)
         raise
@@ -86,6 +97,47 @@ def _write_pack(store: Store, commits: frozenset[str], timeout_seconds: float, s
             os.close(fd)
         written.rename(store.packs / f"pack-{digest}{suffix}")
     return f"pack-{digest}"
+
+
+def _copy_objects(store: Store, commits: frozenset[str], timeout_seconds: float, stop: int | None) -> str:
+    """Write a pack with all that these commits hold, object by object, and return its name."""
+    writer = store.writer("packing")
+    until = time.monotonic() + timeout_seconds  # noqa: TID251 - the time that is left, which nobody is told
+    given_up = select.poll()
+    if stop is not None:
+        given_up.register(stop, select.POLLIN)
+    seen = {EMPTY_TREE}
+    try:
+        for number, oid in enumerate(_held_by(store, commits, seen)):
+            writer.add_packed(oid, store.packed(oid))
+            if number % LOOK_EVERY == 0 and (given_up.poll(0) or time.monotonic() > until):  # noqa: TID251 - as above
+                break
+        else:
+            return writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+    writer.abandon()
+    raise CheckpointError(f"Packing {store.folder} took too long, or was given up, and was ended.")
+
+
+def _held_by(store: Store, commits: frozenset[str], seen: set[bytes]) -> Iterator[bytes]:
+    """Yield each object that commits hold, once."""
+    for commit in sorted(commits):
+        yield (oid := bytes.fromhex(commit))
+        waiting = [store.tree_of(oid)]
+        while waiting:
+            tree = waiting.pop()
+            if tree in seen:
+                continue
+            seen.add(tree)
+            yield tree
+            for entry in store.read_tree(tree).values():
+                if entry.is_folder:
+                    waiting.append(entry.id)
+                elif entry.mode != GITLINK and entry.id not in seen:
+                    seen.add(entry.id)
+                    yield entry.id
 
 
 def _remove_unfinished(packs: Path) -> None:

@@ -17,6 +17,7 @@ import re
 import shutil
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from checkpoints.errors import StoreFullError, room_needed
 from checkpoints.git.object_reader import ObjectBase
 from checkpoints.git.objects import ObjectKind, encode_commit
 from checkpoints.git.pack import PackWriter, put_pack
+from checkpoints.git.sealed_pack import CLEAR, SUFFIX, StoreSeals, is_sealed, names_of, put_sealed_pack
 from checkpoints.model import Checkpoint
 from checkpoints.store import layout
 from checkpoints.store.ledger import Ledger, dropped, made
@@ -41,11 +43,12 @@ MAX_PROMISE_BYTES = 1 << 20
 class Store(ObjectBase):
     """The checkpoints of one project. Safe between threads; one daemon owns it."""
 
-    def __init__(self, folder: Path, project: Path) -> None:
+    def __init__(self, folder: Path, project: Path, seals: StoreSeals = CLEAR) -> None:
         """Open the store in this folder for this project, and create it if it is missing.
 
         Raises:
             CheckpointError: The folder holds the store of another project.
+            ChaperonError: It is sealed, and these do not open it; nothing was changed.
         """
         self.folder = folder
         self.project = project
@@ -53,22 +56,27 @@ class Store(ObjectBase):
         self._tips: dict[str, str] = {}
         layout.lay(folder, project, {"wal": blank(0)})
         self._lock = layout.take_ownership(folder)
-        super().__init__(folder / "objects.git")
-        self._refs = Refs(self.objects / "refs" / "checkpoints")
-        for left in self.packs.iterdir():
-            if is_temporary(left.name):
-                left.unlink(missing_ok=True)
-        ledger = folder / LEDGER
-        self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
-        self.ledger = Ledger(ledger, self._wal.settled_bytes)
-        self._replay()
+        with ExitStack() as undone:
+            undone.callback(os.close, self._lock)
+            super().__init__(folder / "objects.git", seals)
+            self._refs = Refs(self.objects / "refs" / "checkpoints")
+            for left in self.packs.iterdir():
+                if is_temporary(left.name):
+                    left.unlink(missing_ok=True)
+            ledger = folder / LEDGER
+            self._wal = WriteAheadLog(folder / "wal", ledger.stat().st_size if ledger.exists() else 0)
+            undone.callback(self._wal.close)
+            self.ledger = Ledger(ledger, self._wal.settled_bytes, seals)
+            undone.callback(self.ledger.close)
+            self._replay()
+            undone.pop_all()
 
     def _replay(self) -> None:
         """Put in place what was announced and not synced when the last owner ended."""
         with room_needed("what was announced before a crash"):
             for promise in self._wal.replay():
                 if promise.pack:
-                    put_pack(self.packs, promise.pack)
+                    (put_sealed_pack if is_sealed(promise.pack) else put_pack)(self.packs, promise.pack)
                 self.ledger.append([promise.line])
             self.settle()
 
@@ -135,7 +143,7 @@ class Store(ObjectBase):
         return checkpoint
 
     def _announce(self, checkpoint: Checkpoint, objects: PackWriter) -> None:
-        line = made(checkpoint)
+        line = made(checkpoint, self.seals)
         if objects.is_large or len(line) + objects.size_bytes > MAX_PROMISE_BYTES:
             self._announce_large(checkpoint, line, objects)
             return
@@ -181,6 +189,7 @@ class Store(ObjectBase):
                 with room_needed("the ledger of checkpoints"):
                     self.ledger.sync()
                     self._wal.begin_anew(self.ledger.size_bytes)
+            self.sealed.look_anew()
             self._unsettled = {}
             self._refs.mend(self.ledger)
 
@@ -197,7 +206,7 @@ class Store(ObjectBase):
     def drop(self, names: Sequence[str]) -> None:
         """Forget checkpoints. Their files go with the next `pack`."""
         with self._mutex:
-            self.ledger.append(dropped(name) for name in names)
+            self.ledger.append(dropped(name, self.seals) for name in names)
             self.settle()
 
     def blank_log(self) -> None:
@@ -223,7 +232,7 @@ class Store(ObjectBase):
     def take_in(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint whose objects are there and whose line in the ledger was lost; its number is the next."""
         with self._mutex:
-            self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number))])
+            self.ledger.append([made(replace(checkpoint, number=self.ledger.next_number), self.seals)])
             self.settle()
 
     # ── borrowing, and giving back ────────────────────────────────────────────────────────────────────────────────────
@@ -257,14 +266,19 @@ class Store(ObjectBase):
     @property
     def pack_count(self) -> int:
         """How many packs there are."""
-        return sum(1 for _ in self.packs.glob("pack-*.pack"))
+        return len(names_of(self.packs.glob("pack-*")))
+
+    @property
+    def lies_open(self) -> bool:
+        """Whether something in it is not sealed that would be now; packing mends that."""
+        return self.seals.seals and (self.ledger.lies_open or any(self.packs.glob("pack-*.pack")))
 
     def begin_packing(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the commits to pack, and the names of the packs that one with all of them replaces."""
         with self._mutex:
             self.settle()
             commits = {checkpoint.commit for checkpoint in self.checkpoints} | set(self._tips.values())
-            return frozenset(commits), frozenset(place.stem for place in self.packs.glob("pack-*.pack"))
+            return frozenset(commits), names_of(self.packs.glob("pack-*"))
 
     def end_packing(self, new: str | None, old: frozenset[str]) -> None:
         """Take a new pack for the old ones: from here on nothing is borrowed, and what was dropped is gone."""
@@ -273,10 +287,10 @@ class Store(ObjectBase):
             self.alternates.unlink(missing_ok=True)
             sync_path(self.alternates.parent)
             for name in old - {new}:
-                (self.packs / f"{name}.idx").unlink(missing_ok=True)
-                (self.packs / f"{name}.pack").unlink(missing_ok=True)
+                for ending in (".idx", ".pack", SUFFIX):
+                    (self.packs / f"{name}{ending}").unlink(missing_ok=True)
             self.settle()
-            self.ledger.compact()
+            self.ledger.compact(self._wal.begin_anew)
             self._wal.begin_anew(self.ledger.size_bytes)
             self._look_anew()
 

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from checkpoints.git.sealed_pack import CLEAR, StoreSeals
+from monitors.contract.errors import ChaperonError
+
 LEDGER = "ledger.jsonl"
 """The file of a store that has a line for each checkpoint made or dropped."""
 
@@ -50,22 +53,23 @@ def sizes(root: Path) -> dict[str, int]:
     return found
 
 
-def read_line(line: bytes) -> dict[str, Any]:
+def read_line(line: bytes, seals: StoreSeals = CLEAR) -> dict[str, Any]:
     """Return what a line of a ledger says: checksum, space, JSON.
 
     Raises:
         ValueError, TypeError: The line is damaged.
+        ChaperonError: It is sealed, and whole, and these do not open it.
     """
     checksum, _, body = line.partition(b" ")
     if int(checksum, 16) != zlib.crc32(body):
         raise ValueError("its checksum does not match")
-    record = json.loads(body)
+    record = json.loads(seals.read(body))
     if not isinstance(record, dict):
         raise TypeError("it is no object")
     return record
 
 
-def recorded(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def recorded(folder: Path, seals: StoreSeals = CLEAR) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the checkpoints that a ledger has, oldest first, and what is wrong with it, in sentences. Blocks."""
     path = folder / LEDGER
     made: dict[str, dict[str, Any]] = {}
@@ -73,11 +77,11 @@ def recorded(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     try:
         for line in _whole_lines(path):
             try:
-                record = read_line(line)
+                record = read_line(line, seals)
                 if "made" in record:
                     made[str(record["made"]["name"])] = record["made"]
                 made.pop(record.get("dropped", ""), None)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ChaperonError, ValueError, KeyError, TypeError) as error:
                 problems.append(f"{path}: a line is no record: {line[:80]!r}: {error}")
     except OSError as error:
         problems.append(f"{folder}: {error}")

@@ -48,6 +48,8 @@ def maintain(
     store.settle()
     store.sweep()
     dropped = _drop(store, now, policy, held, over_quota=False)
+    if store.lies_open:
+        store.blank_log()  # before the rest, which is done again if this is killed in between
     packed = pack(store, stop=stop) if _is_worth_packing(store, dropped) else None
     quota = policy.quota_bytes
     if quota is not None and store.size_bytes > quota:
@@ -94,4 +96,5 @@ def _drop(
 
 
 def _is_worth_packing(store: Store, dropped: tuple[str, ...]) -> bool:
-    return bool(dropped) or (store.borrows and bool(store.checkpoints)) or store.pack_count > MANY_PACKS
+    borrows = store.borrows and bool(store.checkpoints)
+    return bool(dropped) or borrows or store.lies_open or store.pack_count > MANY_PACKS

@@ -235,7 +235,7 @@ class Audit(Section):
     prints it; `keyring:SERVICE/USER`; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in
     the state directory. Takes effect at the daemon's next start."""
     encrypt: bool = False
-    """Whether the journal, the snapshot and the archive of ended agents are encrypted on the disk, and what CLIs print
+    """Whether journal, snapshot, archive of ended agents and checkpoints are encrypted on the disk, and what CLIs print
     also with `store: full`. Agents' names, times and kinds of records stay readable. It needs `key`: a key beside what
     it seals protects nothing. Takes effect at the daemon's next start; what was written before stays as it is."""
     patterns: Annotated[dict[str, str], AfterValidator(_patterns)] = Field(default={})

@@ -158,7 +158,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.push_async_callback(_blocking, launcher.leave)
         kept = setup.config.checkpoints
         captured = CaptureSettings(limit_bytes=kept.max_file_mb * 2**20, also=kept.also)
-        manager = CheckpointManager(setup.places.checkpoints, captured, setup.clock)
+        manager = CheckpointManager(setup.places.checkpoints, captured, setup.clock, protector.seals)
         stack.push_async_callback(manager.close)
         async with _cancelled_at_end() as tasks:
             kept_out = await anyio.to_thread.run_sync(off_limits, setup.places, setup.environ)

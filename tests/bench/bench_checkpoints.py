@@ -20,16 +20,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from checkpoints.git.sealed_pack import CLEAR, StoreSeals
 from checkpoints.model import CaptureContext, Checkpoint, Reason
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
+from supervisor.runtime.protection.seals import RecordSeals
 from tests.bench.figures import Figure, middle, percentile, table
 
 DEFAULT_FILES = (1_000, 50_000)
 LARGE_FILES = 500_000
 AIMS = {50_000: (15.0, 10.0), LARGE_FILES: (25.0, 40.0)}
 """By files: the most milliseconds that a capture of ten changed files may take, and how many times faster than git it is to be."""
+
+ENCRYPTED_TIMES = 1.3
+"""How many times longer a capture may take at the median if it is encrypted."""
 
 FILES_PER_FOLDER = 25
 FILE_BYTES = 1_600
@@ -132,8 +137,9 @@ class Ours:
 
     name = "chaperon"
 
-    def __init__(self, repository: Repository) -> None:
-        self.store = Store(repository.base / "store", repository.root)
+    def __init__(self, repository: Repository, seals: StoreSeals = CLEAR) -> None:
+        self.name = self.name + ", encrypted" * seals.seals
+        self.store = Store(repository.base / self.name, repository.root, seals)
         self.capturer = Capturer(self.store, repository.root)
 
     def capture(self) -> Checkpoint:
@@ -168,19 +174,20 @@ def measure(files: int, rounds: int, where: Path | None = None) -> list[Figure]:
     with scratch(None) as base, scratch(where) as root:
         repository = Repository(base, root, files)
         before_mb = memory_mb()
-        ours = Ours(repository)
+        ours, sealed = Ours(repository), Ours(repository, RecordSeals([b"k" * 32], seals=True))
         try:
             index = PrivateIndex(repository)
             others: list[PrivateIndex | Shadow] = [index]
             if files < LARGE_FILES:
                 others.append(Shadow(repository))
-            found = [of(one, "first capture", milliseconds(one.capture)) for one in (ours, *others)]
-            found += measure_changes(repository, ours, others, rounds)
+            found = [of(one, "first capture", milliseconds(one.capture)) for one in (ours, sealed, *others)]
+            found += measure_changes(repository, ours, sealed, others, rounds)
             found += measure_ours(repository, ours, index, rounds)
             found += [Figure("memory for all of that", memory_mb() - before_mb, "MB")]
             return [replace(one, what=f"{files:,} files: {one.what}") for one in found]
         finally:
             ours.close()
+            sealed.close()
 
 
 def of(whose: Ours | PrivateIndex | Shadow, what: str, value: float, aim: float | None = None) -> Figure:
@@ -188,25 +195,27 @@ def of(whose: Ours | PrivateIndex | Shadow, what: str, value: float, aim: float 
 
 
 def measure_changes(
-    repository: Repository, ours: Ours, others: Sequence[PrivateIndex | Shadow], rounds: int
+    repository: Repository, ours: Ours, sealed: Ours, others: Sequence[PrivateIndex | Shadow], rounds: int
 ) -> list[Figure]:
     """Captures of ten changed files, in turns; the others less often, for theirs take seconds."""
-    taken: dict[str, list[float]] = {one.name: [] for one in (ours, *others)}
+    taken: dict[str, list[float]] = {one.name: [] for one in (ours, sealed, *others)}
     for number in range(rounds):
         repository.change(10)
-        taken[ours.name].append(milliseconds(ours.capture))
-        for one in others:
+        for one in (ours, sealed) if number % 2 else (sealed, ours):
+            taken[one.name].append(milliseconds(one.capture))
+        for other in others:
             if number < max(3, rounds // 5):
-                taken[one.name].append(milliseconds(one.capture))
+                taken[other.name].append(milliseconds(other.capture))
     mine, what = middle(taken[ours.name]), "10 changed files"
     most, times = AIMS.get(repository.files, (None, None))
     found = [
         of(ours, what, mine, most),
         of(ours, f"{what}, 95th percentile", percentile(taken[ours.name], 0.95)),
-        *(of(one, what, middle(taken[one.name])) for one in others),
+        *(of(one, what, middle(taken[one.name])) for one in (sealed, *others)),
     ]
     return [
         *found,
+        Figure(f"{what}, times as long if encrypted", middle(taken[sealed.name]) / mine, "", ENCRYPTED_TIMES),
         Figure(f"{what}, times faster than {others[0].name}", middle(taken[others[0].name]) / mine, "", times, True),
     ]
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from checkpoints.git.sealed_pack import CLEAR, StoreSeals
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer, CaptureSettings
-from tests.checkpoints.support import git
+from tests.checkpoints.support import SEALS, git
 
 
 @pytest.fixture
@@ -29,12 +30,18 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opening() -> Iterator[Callable[[Path, Path], Store]]:
+def seals(request: pytest.FixtureRequest) -> StoreSeals:
+    """Return what the store is opened with; a test marked BOTH runs with each."""
+    return SEALS if getattr(request, "param", "") == "sealed" else CLEAR
+
+
+@pytest.fixture
+def opening(seals: StoreSeals) -> Iterator[Callable[[Path, Path], Store]]:
     """Return what opens stores; each is closed at the end."""
     opened: list[Store] = []
 
     def open_store(folder: Path, project: Path) -> Store:
-        opened.append(Store(folder, project))
+        opened.append(Store(folder, project, seals))
         return opened[-1]
 
     yield open_store

@@ -3,7 +3,17 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from checkpoints.model import CaptureContext, Reason
+from checkpoints.store.store import Store
+from supervisor.runtime.protection.seals import RecordSeals
+
+SEALS = RecordSeals([b"k" * 32], seals=True)
+"""Encrypt a store."""
+
+BOTH = pytest.mark.parametrize("seals", ["open", "sealed"], indirect=True)
+"""Runs a test on a store as it is by default, and on one that is encrypted."""
 
 MOMENT = CaptureContext(Reason.TURN, at=1_700_000_000.0, agent="a3")
 
@@ -13,6 +23,11 @@ def git(folder: Path, *words: str) -> str:
     identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
     done = subprocess.run(["git", *identity, "-C", str(folder), *words], check=True, capture_output=True, text=True)
     return done.stdout
+
+
+def packs_of(store: Store) -> set[Path]:
+    """Return the files of all packs, sealed or not."""
+    return {*store.packs.glob("pack-*.pack"), *store.packs.glob("pack-*.sealed")}
 
 
 def shape(folder: Path) -> dict[str, tuple[str, bytes]]:

@@ -18,9 +18,12 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent
 
 
-def kill_at_each_step(action: str, folder: Path) -> list[dict[str, Any]]:
+SEALED_TOO = pytest.mark.parametrize("how", [(), ("--sealed",)], ids=["open", "sealed"])
+
+
+def kill_at_each_step(action: str, folder: Path, *how: str) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.checkpoints.victim", action, str(folder)],
+        [sys.executable, "-m", "tests.checkpoints.victim", action, str(folder), *how],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -38,17 +41,18 @@ def lived_through_the_last_alone(found: list[dict[str, Any]], steps: int) -> boo
     ("action", "steps", "first", "last"),
     [
         ("make_store", 30, 0, 1),
-        ("capture", 25, 1, 3),
-        ("capture_much", 30, 1, 3),
+        ("capture", 20, 1, 3),
+        ("capture_much", 25, 1, 3),
         ("grow", 20, 1, 3),
         ("open_again", 10, 2, 2),
     ],
 )
+@SEALED_TOO
 @pytest.mark.timeout(300)
 def test_a_capture_killed_before_any_change_of_the_disk_loses_nothing_that_was_announced(
-    tmp_path: Path, action: str, steps: int, first: int, last: int
+    tmp_path: Path, action: str, steps: int, first: int, last: int, how: tuple[str, ...]
 ) -> None:
-    found = kill_at_each_step(action, tmp_path)
+    found = kill_at_each_step(action, tmp_path, *how)
     assert lived_through_the_last_alone(found, steps)
     announced = [one["checkpoints"] for one in found]
     assert announced == sorted(announced)
@@ -58,9 +62,12 @@ def test_a_capture_killed_before_any_change_of_the_disk_loses_nothing_that_was_a
         assert one["captured_again"]
 
 
+@SEALED_TOO
 @pytest.mark.timeout(300)
-def test_dropping_and_packing_killed_before_any_change_of_the_disk_leave_every_checkpoint_whole(tmp_path: Path) -> None:
-    found = kill_at_each_step("maintain", tmp_path)
+def test_dropping_and_packing_killed_before_any_change_of_the_disk_leave_every_checkpoint_whole(
+    tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    found = kill_at_each_step("maintain", tmp_path, *how)
     assert lived_through_the_last_alone(found, 35)
     left = [one["checkpoints"] for one in found]
     assert left == sorted(left, reverse=True)
@@ -162,3 +169,13 @@ def test_a_torn_promise_counts_as_not_made(store: Store, workspace: Path, torn_b
     again = Store(store.folder, workspace)
     assert [checkpoint.name for checkpoint in again.checkpoints] == ["a3-turn-1"]
     again.close()
+
+
+@pytest.mark.timeout(300)
+def test_packing_killed_while_a_store_becomes_encrypted_leaves_every_checkpoint_whole(tmp_path: Path) -> None:
+    found = kill_at_each_step("become_sealed", tmp_path, "--sealed")
+    assert lived_through_the_last_alone(found, 20)
+    assert {one["checkpoints"] for one in found} == {3}
+    for one in found:
+        assert one["broken"] == []
+        assert one["captured_again"]

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from checkpoints.errors import CheckpointError, RestoreFailedError
+from checkpoints.git.sealed_pack import CLEAR
 from checkpoints.restore import apply
 from checkpoints.restore import restore as restoring
 from checkpoints.restore.restore import Restorer
@@ -30,7 +31,28 @@ from checkpoints.store.wal import SIZES
 from checkpoints.workspace import rename_noreplace
 from checkpoints.workspace.capture import Capturer
 from checkpoints.worktrees import ProjectWorktrees
-from tests.checkpoints.support import MOMENT, git, shape
+from tests.checkpoints.support import MOMENT, SEALS, git, shape
+
+SEALED = "--sealed" in sys.argv
+
+
+def opened(state: Path, workspace: Path) -> Store:
+    return Store(state, workspace, SEALS if SEALED else CLEAR)
+
+
+def become_sealed(workspace: Path, state: Path, killer: "Killer") -> None:
+    """Pack a store that has been open until now."""
+    shutil.rmtree(state)
+    store = Store(state, workspace)
+    capturer = Capturer(store, workspace)
+    for text in ("third", "fourth", "fifth"):
+        (workspace / "sub/3").write_text(text)
+        capturer.capture(MOMENT)
+    capturer.close()
+    store.close()
+    store = opened(state, workspace)
+    killer.at_each_change()
+    pack(store)
 
 
 def arrange(folder: Path) -> tuple[Path, Path]:
@@ -41,7 +63,7 @@ def arrange(folder: Path) -> tuple[Path, Path]:
         (workspace / f"sub/{number}").write_text(f"first {number}")
     (workspace / "sub/deep/file").write_text("deep")
     (workspace / "flip").write_text("a file")
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     capturer = Capturer(store, workspace)
     capturer.capture(MOMENT)
     capturer.close()
@@ -105,7 +127,7 @@ class Killer:
 
 def capture(workspace: Path, state: Path, killer: Killer) -> None:
     killer.at_each_change()
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     capturer = Capturer(store, workspace)
     capturer.capture(MOMENT)
     (workspace / "sub/3").write_text("third")
@@ -115,7 +137,7 @@ def capture(workspace: Path, state: Path, killer: Killer) -> None:
 
 def capture_much(workspace: Path, state: Path, killer: Killer) -> None:
     """So much that it is synced in its own place instead of going through the log."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     capturer = Capturer(store, workspace)
     killer.at_each_change()
     capturer.capture(MOMENT)
@@ -127,13 +149,13 @@ def make_store(workspace: Path, state: Path, killer: Killer) -> None:
     """Make a store where none is, and the first checkpoint in it."""
     shutil.rmtree(state)
     killer.at_each_change()
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     Capturer(store, workspace).capture(MOMENT)
 
 
 def grow(workspace: Path, state: Path, killer: Killer) -> None:
     """More than the log that a store begins with holds, so that it becomes larger."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     capturer = Capturer(store, workspace)
     killer.at_each_change()
     capturer.capture(MOMENT)
@@ -144,16 +166,16 @@ def grow(workspace: Path, state: Path, killer: Killer) -> None:
 
 def open_again(workspace: Path, state: Path, killer: Killer) -> None:
     """Open a store whose last owner ended before it settled."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     Capturer(store, workspace).capture(MOMENT)
     store.lose()
     killer.at_each_change()
-    Store(state, workspace)
+    opened(state, workspace)
 
 
 def maintain(workspace: Path, state: Path, killer: Killer) -> None:
     """Drop, and pack."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     capturer = Capturer(store, workspace)
     capturer.capture(MOMENT)
     (workspace / "sub/3").write_text("third")
@@ -164,7 +186,7 @@ def maintain(workspace: Path, state: Path, killer: Killer) -> None:
 
 
 def restore(workspace: Path, state: Path, killer: Killer) -> None:
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     restorer = Restorer(Capturer(store, workspace))
     killer.at_each_change()
     restorer.restore(restorer.plan(store.checkpoints[0], MOMENT), confirmed=True, unusual_confirmed=True)
@@ -175,7 +197,7 @@ IN_THE_WAY = {"sub/2": ("file", b"in the way")}
 
 def restore_and_return(workspace: Path, state: Path, killer: Killer) -> None:
     """A file appears where one is to be put, so all is put back."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
 
     def stand_in_the_way(step: str) -> None:
         if step == "put":
@@ -193,7 +215,17 @@ def restore_and_return(workspace: Path, state: Path, killer: Killer) -> None:
 
 ACTIONS = {
     act.__name__: act
-    for act in (make_store, capture, capture_much, grow, open_again, maintain, restore, restore_and_return)
+    for act in (
+        make_store,
+        capture,
+        capture_much,
+        grow,
+        open_again,
+        maintain,
+        become_sealed,
+        restore,
+        restore_and_return,
+    )
 }
 
 
@@ -211,7 +243,7 @@ def killed_at(step: int, act: Callable[[Path, Path, Killer], None], workspace: P
 
 def look(workspace: Path, state: Path, before: dict[str, object], first: dict[str, object]) -> dict[str, object]:
     """Return what a new daemon finds, after it recovered."""
-    store = Store(state, workspace)
+    store = opened(state, workspace)
     pending = interrupted(store)
     capturer = Capturer(store, workspace)
     recovered = None

@@ -10,9 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
+from checkpoints.retention import RetentionPolicy
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.clock import Clock
 from supervisor.runtime.protection.keys import FINGERPRINT_NAME
+from supervisor.runtime.services.checkpoint_upkeep import CheckpointUpkeep
 from tests.stages.daemon import Base, ended, lines, served
 from tests.supervisor.cli.conftest import chaperon
 
@@ -47,11 +50,12 @@ def configured(base: Base, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
 
 
 def standing(base: Base) -> list[str]:
-    """The files of the state directory in which the planted word stands; checkpoints are git's, and stay as they are."""
+    """The files of the state directory in which the planted word stands, and what git could read of checkpoints."""
+    files = [path for path in base.places.state.rglob("*") if path.is_file()]
     return sorted(
         str(path.relative_to(base.places.state))
-        for path in base.places.state.rglob("*")
-        if path.is_file() and "checkpoints" not in path.parts and PLANTED.encode() in path.read_bytes()
+        for path in files
+        if path.suffix in (".pack", ".idx") or PLANTED.encode() in path.read_bytes()
     )
 
 
@@ -83,6 +87,44 @@ async def test_nothing_stands_in_the_clear_and_readers_and_the_next_start_see_al
     assert replayed.exit_code == 0, replayed.output
     assert orjson.loads(replayed.stdout.splitlines()[0])["actions"] == 1
     assert standing(base) == []
+
+
+async def test_checkpoints_are_encrypted_too_and_a_later_daemon_with_another_key_lists_shows_and_goes_back(
+    base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (base.repo / "file").write_text(PLANTED)
+    await lived(base, "a1")
+    assert [path for path in base.places.checkpoints.rglob("*.sealed") if path.stat().st_size]
+    assert standing(base) == []
+    two, config = new_key(tmp_path, "two"), ("--config", str(base.root / "chaperon.yaml"))
+    assert (await chaperon(*config, "keys", "--add", two)).exit_code == 0
+    configured(base, monkeypatch, two)
+    assert (await chaperon(*config, "keys", "--rotate")).exit_code == 0
+    (base.repo / "file").write_text("spoiled")
+    async with served(base) as (_, client):
+        listed = (await client.get("/v1/checkpoints")).json()
+        assert (listed["problems"], {one["facts"]["agent"] for one in listed["checkpoints"]}) == ([], {"a1"})
+        name = listed["checkpoints"][-1]["name"]
+        went = await chaperon("rollback", name, "--agent", "a1", "--files-only", "--yes")
+        assert went.exit_code == 0, went.output
+        assert (base.repo / "file").read_text() == PLANTED
+        examined = await chaperon("checkpoints", "doctor")
+        assert examined.exit_code == 0, examined.output
+    assert standing(base) == []
+
+
+async def test_checkpoints_of_before_are_encrypted_though_nobody_opens_them(base: Base) -> None:
+    encrypts = base.config
+    base.config = {"audit": {"key": encrypts["audit"]["key"]}}
+    await lived(base, "a1")
+    assert list(base.places.checkpoints.rglob("*.pack"))
+    base.config = encrypts
+    async with served(base) as (daemon, client):
+        await CheckpointUpkeep(daemon.board, daemon.checkpoint_manager, daemon.fault, Clock(), RetentionPolicy()).look()
+        stores = base.places.checkpoints
+        assert (list(stores.rglob("*.pack")), len(list(stores.rglob("*.sealed")))) == ([], 1)
+        assert not [path for path in stores.rglob("*") if path.is_file() and b'"agent":"a1"' in path.read_bytes()]
+        assert (await client.get("/v1/checkpoints")).json()["checkpoints"]
 
 
 async def test_a_forgotten_agent_is_taken_out_of_encrypted_records_of_others_too(base: Base) -> None:

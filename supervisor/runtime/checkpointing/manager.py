@@ -19,6 +19,7 @@ import anyio.to_thread
 import pygit2
 
 from checkpoints.errors import CheckpointError, RestoreRefusedError, StoreFullError
+from checkpoints.git.sealed_pack import CLEAR, StoreSeals
 from checkpoints.model import (
     CaptureContext,
     Checkpoint,
@@ -114,10 +115,11 @@ class CheckpointManager:
         folder: The directory that has one store per project.
         settings: What is captured.
         clock: Tells the time that checkpoints carry.
+        seals: Encrypt what is kept, if that is wanted.
     """
 
-    def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock) -> None:
-        self.stores = Stores(folder)
+    def __init__(self, folder: Path, settings: CaptureSettings, clock: Clock, seals: StoreSeals = CLEAR) -> None:
+        self.stores = Stores(folder, seals)
         self.places: dict[str, WatchedWorkspace] = {}
         """By workspace."""
         self.work = LongWork(clock)

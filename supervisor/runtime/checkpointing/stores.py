@@ -12,6 +12,7 @@ import anyio.to_thread
 import pygit2
 
 from checkpoints.errors import CheckpointError
+from checkpoints.git.sealed_pack import CLEAR, StoreSeals
 from checkpoints.model import Checkpoint, Difference
 from checkpoints.restore.plan import compare
 from checkpoints.store import health, stored
@@ -42,8 +43,9 @@ class Listed:
 class Stores:
     """One store a project, in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seals: StoreSeals = CLEAR) -> None:
         self.folder = folder
+        self.seals = seals
         self.opened: dict[Path, Store] = {}
         """By folder."""
         self.threads = anyio.CapacityLimiter(THREADS)
@@ -64,7 +66,7 @@ class Stores:
         """The store in a folder; raises like `of`. Where the project is not said, it must be there."""
         async with self._opening.of(folder):
             if folder not in self.opened:
-                self.opened[folder] = await self.in_thread(lambda: _open(folder, project))
+                self.opened[folder] = await self.in_thread(lambda: _open(folder, project, self.seals))
             return self.opened[folder]
 
     async def replay(self) -> None:
@@ -227,9 +229,9 @@ class Stores:
         await self.in_thread(lambda: delete_store(folder))
 
 
-def _open(folder: Path, project: Path | None) -> Store:
+def _open(folder: Path, project: Path | None, seals: StoreSeals) -> Store:
     try:
-        return Store(folder, project or stored.project_named(folder))
+        return Store(folder, project or stored.project_named(folder), seals)
     except (OSError, ValueError, KeyError, pygit2.GitError) as error:
         raise CheckpointError(
             f"The store {folder} cannot be opened ({error}).", way_out="chaperon checkpoints doctor says more."

@@ -47,9 +47,13 @@ class Sealer:
 
     def seal(self, plain: bytes, about: bytes) -> bytes:
         """Return bytes sealed, and bound to what they are about, which is not kept with them."""
+        return binascii.b2a_base64(self.seal_bytes(plain, about), newline=False)
+
+    def seal_bytes(self, plain: bytes, about: bytes) -> bytes:
+        """Return them as `seal` does, but not as text."""
         nonce = next(_NONCES.left).to_bytes(NONCE_BYTES)
         cipher = self._made or self._cipher()
-        return binascii.b2a_base64(nonce + cipher.encrypt(nonce, plain, about), newline=False)
+        return nonce + cipher.encrypt(nonce, plain, about)
 
     def open(self, text: bytes | str, about: bytes) -> bytes:
         """Return what was sealed.
@@ -57,9 +61,16 @@ class Sealer:
         Raises:
             ValueError: It is not what this key has sealed about that.
         """
+        return self.open_bytes(base64.b64decode(text, validate=True), about)
+
+    def open_bytes(self, sealed: bytes, about: bytes) -> bytes:
+        """Return what `seal_bytes` has sealed.
+
+        Raises:
+            ValueError: It is not what this key has sealed about that.
+        """
         from cryptography.exceptions import InvalidTag
 
-        sealed = base64.b64decode(text, validate=True)
         try:
             return self._cipher().decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about)
         except InvalidTag:

@@ -8,6 +8,7 @@ line or changed (ChaCha20-Poly1305, RFC 8439). The number before the dot tells w
 """
 
 import re
+import struct
 import zlib
 from collections.abc import Sequence
 
@@ -27,6 +28,9 @@ _LINE = re.compile(
 )
 _SEAL_BYTES = len(b',"c":"00000000"}')
 """The checksum, as `records` closes a line with it."""
+
+_NUMBER = struct.Struct(">I")
+"""Stands before bytes that are sealed: which data key sealed them."""
 
 _OBJECT = re.compile(rb'\{"sealed":"([0-9]{1,9})\.([A-Za-z0-9+/=]+)"\}')
 SEALED = b',"sealed":"'
@@ -90,6 +94,21 @@ class RecordSeals:
         """
         found = _OBJECT.fullmatch(data) if data.startswith(b"{" + SEALED[1:]) else None
         return self._opened(found[1], found[2], b"object") if found is not None else data
+
+    def seal(self, plain: bytes, about: bytes) -> bytes:
+        """Seal bytes, as those of a checkpoint; they are bound to what they are about."""
+        return _NUMBER.pack(len(self.keys)) + self._sealers[-1].seal_bytes(plain, about)
+
+    def open(self, sealed: bytes, about: bytes) -> bytes:
+        """Return what `seal` was given.
+
+        Raises:
+            ValueError: It cannot be opened.
+        """
+        which = int.from_bytes(sealed[: _NUMBER.size])
+        if not 0 < which <= len(self.keys):
+            raise ValueError(f"it is sealed with data key {which}, and {len(self.keys)} are known here")
+        return self._sealers[which - 1].open_bytes(sealed[_NUMBER.size :], about)
 
     def _sealed(self, plain: bytes, about: bytes) -> bytes:
         return b"%d.%b" % (len(self.keys), self._sealers[-1].seal(plain, about))

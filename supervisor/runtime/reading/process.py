@@ -71,7 +71,8 @@ class Process:
         self._channel = channel
         self._progress = Follower()
         self._indexes = JournalIndexes(places.journal)
-        self._lines = JournalLines(self._indexes, files_of(self._indexes), RecordSeals(places.data_keys))
+        self._seals = RecordSeals(places.data_keys)
+        self._lines = JournalLines(self._indexes, files_of(self._indexes), self._seals)
         self._reviewing: Callable[[Action, ReviewContext | None], Review] | None = None
         self._open = 0
         self._one_text = anyio.Lock()
@@ -141,7 +142,7 @@ class Process:
             case MetricsText(counted=counted):
                 await answer.whole(await self._metrics(counted), CONTENT_TYPE)
             case Checkpoints(agent=agent):
-                await answer.stream(listed(self._places.checkpoints, agent), JSON)
+                await answer.stream(listed(self._places.checkpoints, agent, self._seals), JSON)
             case UseOverTime() as wanted:
                 from supervisor.runtime.reading.use import used  # the sessions' fold, which other readers need not pay
 

@@ -93,6 +93,8 @@ class CheckpointUpkeep:
     async def look(self) -> None:
         """Do the work that is due now; a failure is reported and the rest is done."""
         manager, clock = self._manager, self._clock
+        if manager.stores.seals.seals:
+            await manager.stores.replay()  # it opens all, so that those of before are encrypted too
         live = {summary.workspace for summary in self._board.at_work()}
         for workspace, place in list(manager.places.items()):
             if not self._idle(place):

@@ -17,7 +17,7 @@ from checkpoints.store.restore_journal import interrupted
 from checkpoints.store.store import Store
 from checkpoints.store.upkeep import maintain
 from checkpoints.workspace.capture import Capturer, CaptureSettings
-from tests.checkpoints.support import MOMENT, git, shape
+from tests.checkpoints.support import BOTH, MOMENT, git, packs_of, shape
 from tests.checkpoints.workspace.test_capture import Capturing, Opening
 
 
@@ -27,6 +27,7 @@ def go_back(capturer: Capturer, target: Checkpoint, *, thorough: bool = False) -
     return restorer.restore(plan, confirmed=True, unusual_confirmed=True)
 
 
+@BOTH
 @pytest.mark.parametrize("thorough", [False, True])
 def test_going_back_and_undoing_it_bring_back_every_byte(workspace: Path, capturer: Capturer, thorough: bool) -> None:
     then = shape(workspace)
@@ -492,6 +493,7 @@ def test_a_checkpoint_of_another_workspace_is_refused(
         Restorer(capturer).plan(target, MOMENT)
 
 
+@BOTH
 def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path, capturer: Capturer) -> None:
     (workspace / "new").write_text("only in this pack")
     target = capturer.capture(MOMENT)
@@ -500,7 +502,7 @@ def test_a_target_that_is_damaged_leaves_the_workspace_untouched(workspace: Path
     restorer = Restorer(capturer)
     plan = restorer.plan(target, MOMENT)
     capturer.store.settle()
-    for pack in capturer.store.packs.glob("*.pack"):
+    for pack in packs_of(capturer.store):
         data = bytearray(pack.read_bytes())
         data[12:-20] = bytes(len(data) - 32)
         pack.chmod(0o600)

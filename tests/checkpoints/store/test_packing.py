@@ -18,7 +18,7 @@ from checkpoints.workspace.capture import Capturer
 from host.threads import until_cancelled
 from supervisor.runtime.shim import process_tree
 from tests.checkpoints.restore.test_restore import go_back
-from tests.checkpoints.support import MOMENT, git, shape
+from tests.checkpoints.support import BOTH, MOMENT, git, packs_of, shape
 
 
 def capture_some(workspace: Path, capturer: Capturer, count: int) -> None:
@@ -28,6 +28,7 @@ def capture_some(workspace: Path, capturer: Capturer, count: int) -> None:
         capturer.store.settle()
 
 
+@BOTH
 def test_packing_gives_back_what_was_borrowed(store: Store, workspace: Path, capturer: Capturer) -> None:
     before = shape(workspace)
     first = capturer.capture(MOMENT)
@@ -42,18 +43,20 @@ def test_packing_gives_back_what_was_borrowed(store: Store, workspace: Path, cap
     assert shape(workspace) == before
 
 
+@BOTH
 def test_packing_leaves_one_pack_and_every_checkpoint(store: Store, workspace: Path, capturer: Capturer) -> None:
     capture_some(workspace, capturer, 10)
     kept = store.checkpoints
     packed = pack(store)
     assert packed.packs_before == 10
-    assert len(list(store.packs.glob("*.pack"))) == 1
+    assert len(packs_of(store)) == 1
     assert store.checkpoints == kept
     assert examine(store) == ()
     capture_some(workspace, capturer, 1)
     assert examine(store) == ()
 
 
+@BOTH
 def test_what_was_dropped_takes_no_room_after_packing(store: Store, workspace: Path, capturer: Capturer) -> None:
     secret = workspace / "secret"
     secret.write_text("a password")
@@ -70,6 +73,7 @@ def test_what_was_dropped_takes_no_room_after_packing(store: Store, workspace: P
     assert examine(store) == ()
 
 
+@BOTH
 def test_a_workspace_whose_checkpoints_were_all_dropped_is_captured_on(
     store: Store, workspace: Path, capturer: Capturer
 ) -> None:
@@ -80,6 +84,7 @@ def test_a_workspace_whose_checkpoints_were_all_dropped_is_captured_on(
     assert examine(store) == ()
 
 
+@BOTH
 def test_captures_while_packing_are_kept(
     store: Store, workspace: Path, capturer: Capturer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +103,7 @@ def test_captures_while_packing_are_kept(
     assert examine(store) == ()
 
 
+@BOTH
 def test_packing_asks_for_free_space_first(
     store: Store, workspace: Path, capturer: Capturer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +111,7 @@ def test_packing_asks_for_free_space_first(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 99, 1))
     with pytest.raises(StoreFullError, match="1 are; nothing was changed"):
         pack(store)
-    assert len(list(store.packs.glob("*.pack"))) == 2
+    assert len(packs_of(store)) == 2
 
 
 def test_without_git_packing_says_so_and_captures_go_on(
@@ -126,16 +132,17 @@ def damage(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
+@BOTH
 def test_damage_is_found_and_named_and_the_rest_is_usable(
     store: Store, workspace: Path, capturer: Capturer, opening: Callable[[Path, Path], Store]
 ) -> None:
     capturer.capture(MOMENT)
     store.settle()
-    known = set(store.packs.glob("*.pack"))
+    known = packs_of(store)
     (workspace / "README").write_text("in the pack that is damaged")
     bad = capturer.capture(MOMENT)
     store.settle()
-    (hurt,) = set(store.packs.glob("*.pack")) - known
+    (hurt,) = packs_of(store) - known
     (workspace / "README").write_text("in a pack that is not")
     (workspace / "src/main.py").write_text("so that no folder is shared")
     good = capturer.capture(MOMENT)
@@ -147,6 +154,7 @@ def test_damage_is_found_and_named_and_the_rest_is_usable(
     assert len(dict(again.tree(bytes.fromhex(good.tree)))) == 3
 
 
+@BOTH
 def test_a_capture_upon_a_damaged_tree_says_so_once_and_the_next_writes_everything_anew(
     store: Store, workspace: Path, capturing: Callable[..., Capturer], opening: Callable[[Path, Path], Store]
 ) -> None:
@@ -155,7 +163,7 @@ def test_a_capture_upon_a_damaged_tree_says_so_once_and_the_next_writes_everythi
     first.capture(MOMENT)
     first.close()
     store.close()
-    for hurt in store.packs.glob("*.pack"):
+    for hurt in packs_of(store):
         damage(hurt)
     again = opening(store.folder, workspace)
     capturer = capturing(again, workspace)
@@ -167,6 +175,7 @@ def test_a_capture_upon_a_damaged_tree_says_so_once_and_the_next_writes_everythi
     ]
 
 
+@BOTH
 def test_a_checkpoint_whose_line_was_lost_is_taken_back_in_from_its_commit(
     store: Store, workspace: Path, capturer: Capturer, opening: Callable[[Path, Path], Store]
 ) -> None:
@@ -183,6 +192,7 @@ def test_a_checkpoint_whose_line_was_lost_is_taken_back_in_from_its_commit(
     assert again.find(lost.name).tree == lost.tree
 
 
+@BOTH
 @pytest.mark.parametrize("hurt", [b"garbage", b"", None])
 def test_a_log_that_is_damaged_or_gone_costs_no_checkpoint_that_was_settled(
     store: Store, workspace: Path, capturer: Capturer, opening: Callable[[Path, Path], Store], hurt: bytes | None
@@ -199,6 +209,7 @@ def test_a_log_that_is_damaged_or_gone_costs_no_checkpoint_that_was_settled(
     assert any("moved to" in problem.what for problem in examine(again)) == (hurt is not None)
 
 
+@BOTH
 def test_a_deleted_store_leaves_nothing(store: Store, workspace: Path, capturer: Capturer) -> None:
     capture_some(workspace, capturer, 2)
     with pytest.raises(CheckpointError, match="in use"):
