@@ -16,6 +16,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say
 from supervisor.runtime.sandbox.entry import abi
+from supervisor.runtime.socket.refusals import INCIDENT as SOCKET_REFUSED
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, NotingModel
@@ -84,9 +85,18 @@ async def planted(stage: Live) -> str:
     return seen.incident.summary
 
 
+async def refused_by_the_socket(stage: Live) -> str:
+    """The incident of an agent's program that asked the daemon's socket."""
+    seen = await stage.event(events.FaultSeen, lambda seen: seen.incident.type == SOCKET_REFUSED)
+    return seen.incident.agent
+
+
 @needs("bubblewrap")
-async def test_with_the_whole_machine_in_sight_chaperon_and_the_processes_outside_are_not(tmp_path: Path) -> None:
-    policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": "open"}}
+@pytest.mark.parametrize("profile", ["open", "container"])
+async def test_with_the_whole_machine_in_sight_chaperon_and_the_processes_outside_are_not(
+    tmp_path: Path, profile: str
+) -> None:
+    policy = {"agent": {"sandbox": "bubblewrap"}, "sandbox": {"profile": profile}}
     async with walled(tmp_path, policy, ATTACK, Say("done")) as (stage, outside):
         await stage.submit("work")
         assert await over(stage) is AgentState.DONE
@@ -144,7 +154,38 @@ async def test_in_landlock_a_hostile_program_reaches_no_home_no_state_and_no_pro
             assert not outside.forged()
             left = await planted(stage)
             assert all(name in left for name in (".envrc", ".git/hooks/post-checkout", "core.fsmonitor"))
+            assert await refused_by_the_socket(stage) == "a1"
             assert [one.sandbox for one in stage.daemon.board.summaries()] == ["landlock, project"]
+
+
+@needs("landlock")
+@pytest.mark.parametrize("profile", ["open", "container"])
+async def test_in_landlock_with_the_whole_machine_in_sight_no_process_outside_is_reached(
+    tmp_path: Path, profile: str
+) -> None:
+    policy = {"agent": {"sandbox": "landlock"}, "sandbox": {"profile": profile}}
+    # Files of chaperon's state are in sight: a line in the journal is found by the next start (`runtime/test_record.py`).
+    async with walled(tmp_path, policy, ATTACK, Say("done"), leave=("journal_forged",)) as (stage, outside):
+        await stage.submit("work")
+        assert await over(stage) is AgentState.DONE
+        hidden = {
+            "key",
+            "keys_of_others",
+            "daemon_socket",
+            "signal_outside",
+            "environment_outside",
+            "user_namespace",
+            "kernel_keys",
+            "abstract_socket",
+            "the_cli_killed",
+            "the_cli_traced",
+            "typed_into_a_terminal",
+            "limits_of_others",
+            *OF_THE_KERNEL,
+        }
+        assert not outside.reached() & hidden
+        assert await refused_by_the_socket(stage) == "a1"
+        assert ".envrc" in await planted(stage)
 
 
 @needs("bubblewrap")
@@ -288,5 +329,7 @@ async def test_without_a_sandbox_a_credential_that_is_named_is_held_by_the_gatew
     async with walled(tmp_path, policy, ATTACK, Say("done"), leave=("journal_forged",)) as (stage, outside):
         await stage.submit("work")
         assert await over(stage) is AgentState.DONE
-        assert "key" not in outside.reached()
+        assert not outside.reached() & {"key", "daemon_socket", "descriptor_of_the_cli"}
         assert stage.model.requests[0].headers["x-api-key"] == KEY
+        assert await refused_by_the_socket(stage) == "a1"
+        assert ".envrc" in await planted(stage)
