@@ -57,6 +57,9 @@ _PUTS = {
 """Programs that put files into places that others may read, with the subcommands by which they do."""
 
 
+ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/master.passwd"})
+
+
 def stays(invocation: Invocation) -> bool:
     """Whether all goes to this machine itself."""
     named = [word for word in invocation.args if "://" in word or _LOCAL.match(word)]
@@ -83,6 +86,8 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
     yield from _told(scene, given.source)
     for path in _files(scene, invocation):
         yield from _told(scene, scene.within(path))
+        if path in ACCOUNTS:
+            yield "the accounts of this machine to another machine"
         if any(map(tells_all, scene.within(path))):
             yield "the whole environment, with what secrets are in it, to another machine"
         past = scene.past.get(path)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review.checks.carried import AWAY, CLIENTS, shows_secret, stays, tells_all
+from monitors.review.checks.carried import ACCOUNTS, AWAY, CLIENTS, shows_secret, stays, tells_all
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at, sent_environment
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
@@ -83,6 +83,8 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
     what = f"another machine: `{source.text()}`"
     if source.name in _CLIPBOARD and source in invocation.input.source:
         yield sent_secret(f"sends what a person copied to {what}", "Ask the person for what is needed.")
+    if source.name in _WHOLE and ACCOUNTS.intersection(source.args):
+        yield sent_secret(f"sends the accounts of this machine to {what}", "Send the one line that is needed.")
     if source.name in _DUMPS:
         yield sent_secret(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and shows_secret(scene, source):

@@ -42,7 +42,7 @@ _PROGRAM_AND_LINE = sought(
 """A program with its arguments in one text."""
 _BACKTICK = sought(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})", "` %x qx")
 _DELETE = sought(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:file|dir|folder|path|tree|contents)\w{0,40}|FileUtils\.\w*rm\w*)\b"
+    r"\b(?=[rdufoewpt])(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:file|dir|folder|path|tree|contents)\w{0,40}|FileUtils\.\w*rm\w*)\b"
     r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty erase wipe purge trash", re.IGNORECASE)  # fmt: skip
 _DELETED_AFTER = sought(
     _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
@@ -74,7 +74,7 @@ _TMP = "/tmp"  # noqa: S108 — a name in other people's code
 _SPAWNS = sought(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})", "spawn")
 """Commands that expect starts."""
 _RECURSIVE = sought(
-    r"RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:dir|folder|tree)|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively",
+    r"(?=[rdewpt-])(?:RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:dir|folder|tree)|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively)",
     "all remove delete rm recurs rimraf force empty deltree erase wipe purge trash",
     re.IGNORECASE,
 )
@@ -82,7 +82,7 @@ _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createW
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
 _PATH = sought(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
-_CONNECTS = sought(r"fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*", "sock inet connect require fetch http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
+_CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
 _LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
     "server listen bind httpd webrick",
@@ -100,7 +100,7 @@ _VARIABLE_SENT = sought(
     "http body data form payload params",
 )
 """A variable of the environment in an address, or in what is named as a body."""
-_HIDDEN = sought(r"(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String", "eval exec iex function load assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
+_HIDDEN = sought(r"(?=[eilfav-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
 
 
 _DECODED_RUN = sought(

@@ -176,11 +176,12 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         return None
     path = scene.path(word, invocation)
     place = scene.places.place(path)
-    if place is Place.TOP and ("find" in invocation.via or has(invocation, "-R", "--recursive")):
+    throughout = "find" in invocation.via or has(invocation, "-R", "--recursive")
+    if place is Place.TOP and (throughout or any(map(_OPENS_OR_SHUTS.fullmatch, invocation.args))):
         return Finding(
             "permissions.system",
             levels.DOOM,
-            f"changes the rights of all there is below {word}",
+            f"changes the rights of {'all there is below ' if throughout else ''}{word}, a whole home or system directory",
             "Name the one file or directory.",
             effect=effect("file_permission", f"changes rights below {word}", target=word),
             elevated=invocation.elevated,
@@ -272,6 +273,10 @@ def _handed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 )
 
 
+_OPENS_OR_SHUTS = re.compile(
+    r"[024-7]?(?:[0-7]{2}[2367]|0[0-7]{2})|(?:[ug]{0,2}[ao][ugo]{0,2})?[+=]\w{0,2}w\w{0,2}|(?:a|u[go]{0,2})?-[rwx]{1,3}"
+)
+"""Modes that let everybody write, or keep the owner out."""
 _MINUS = re.compile(r"-[rwx]+")
 _VITAL = re.compile(r"/(?:usr/)?(?:s?bin|lib(?:32|64)?)/|/etc/")
 
