@@ -3,7 +3,7 @@
 apart        functions run in a process of their own, which is ended if it takes too long
 children     programs run to their end
 cut_waits    waits of foreign code in a worker thread, cut by a signal
-disk_errors  the errors of a disk that is full or fails, in the three widths that callers need
+disk_errors  the errors of a disk that is full, fails or may not be written, in the four widths that callers need
 durable      files that survive
 folders      folders as deep as others may have made them, walked and removed
 plain_files  files that others may have put there, opened without a wait

@@ -1,4 +1,4 @@
-"""The errors of a disk that is full or fails, in the three widths that callers need."""
+"""The errors of a disk that is full, fails or may not be written, in the four widths that callers need."""
 
 import errno
 
@@ -11,3 +11,6 @@ NO_ROOM = NO_SPACE | {errno.EFBIG}
 
 UNWRITABLE = NO_ROOM | {errno.EIO}
 """The same, or the device failed: it takes no more of what is written."""
+
+REFUSED = UNWRITABLE | {errno.EROFS, errno.EACCES, errno.EPERM}
+"""The same, or the file system is mounted read-only, or the file is not this user's to write."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from host.disk_errors import UNWRITABLE
+from host.disk_errors import REFUSED, UNWRITABLE
 from supervisor import __version__
 
 COMMANDS = {
@@ -124,7 +124,7 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command; one whose output cannot be written says so and fails."""
+        """Run the command; one whose output, or a file of it, cannot be written says so and fails."""
         if Path(sys.argv[0]).name == "claude" and not args and not kwargs:  # a link that stands in for the CLI
             args = (["exec", "--", "claude", *sys.argv[1:]],)
         try:
@@ -133,6 +133,10 @@ class LazyGroup(click.Group):
             error: BaseException = failed
             while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
                 error = error.exceptions[0]
+            if isinstance(error, OSError) and error.errno in REFUSED and error.filename:
+                way_out = "Mend that (room, permissions, a file system that may be written), and ask again."
+                click.echo(f"chaperon: {error.filename}: {error.strerror}. {way_out}", err=True)
+                sys.exit(1)
             if not isinstance(error, OSError) or error.errno not in UNWRITABLE or error.filename:
                 raise
             # The interpreter must not try to flush the rest again at the end.

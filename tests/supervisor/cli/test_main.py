@@ -1,5 +1,6 @@
 """The command line as a whole: what it knows, and what it need not load to say so."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -207,3 +208,13 @@ def test_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str],
 def test_an_error_of_another_kind_stays_what_it_is() -> None:
     with pytest.raises(FileNotFoundError):
         LazyGroup("broken", callback=lambda: Path("/nonexistent").read_text(), invoke_without_command=True).main([])
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_file_that_cannot_be_written_is_told_in_one_line(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused() -> None:
+        raise OSError(number, os.strerror(number), "/home/ada/.local")
+
+    with pytest.raises(SystemExit):
+        LazyGroup("refused", callback=refused, invoke_without_command=True).main([])
+    assert capsys.readouterr().err.startswith(f"chaperon: /home/ada/.local: {os.strerror(number)}. Mend that")
