@@ -257,7 +257,10 @@ def _committer() -> pygit2.Signature:
 
 
 def _message(commit: pygit2.Commit) -> str:
-    return commit.raw_message.decode("utf-8", "replace")
+    try:
+        return commit.raw_message.decode(commit.message_encoding or "utf-8")
+    except (LookupError, UnicodeDecodeError):  # an encoding that nobody knows, or text that is not in it
+        return commit.raw_message.decode("utf-8", "replace")
 
 
 def _subject(commit: pygit2.Commit) -> str:

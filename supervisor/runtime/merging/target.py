@@ -5,6 +5,7 @@ only if a person asked for the merge and the worktree has no changes. They are s
 between the two leaves the old target, and a start that finds the files set goes on.
 """
 
+import errno
 import os
 import shutil
 from collections.abc import Container, Iterator, Mapping
@@ -188,7 +189,7 @@ def drop_branch(project: Path, branch: str, tip: str, *, keep_as: str = "") -> b
         project: A worktree of the repository.
         branch: The branch.
         tip: The commit on which it must stand.
-        keep_as: The ref that keeps its commits; empty if they are on another branch.
+        keep_as: The ref that keeps its commits, with a number if it keeps others; empty if they are on another branch.
     """
     repo = open_repository(project)
     found = repo.branches.local.get(branch)
@@ -196,8 +197,12 @@ def drop_branch(project: Path, branch: str, tip: str, *, keep_as: str = "") -> b
         return True
     if str(found.target) != tip or any(_on(path, branch) for path in worktrees(project)):
         return False
-    if keep_as:
-        repo.references.create(keep_as, found.target, force=True)
+    if keep_as:  # what another agent of that name left stays
+        names = (keep_as, *(f"{keep_as}-{number}" for number in range(2, 10_000)))
+        free = next(
+            name for name in names if (kept := repo.references.get(name)) is None or kept.target == found.target
+        )
+        repo.references.create(free, found.target, force=True)
     found.delete()
     return True
 
@@ -266,7 +271,7 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
         raise TargetHeldError(f"The worktree {path} cannot be read; nothing was changed.")
     before, after = (opened[commit].peel(pygit2.Commit) for commit in (old, new))
     paths = [delta.new_file.path for delta in opened.diff(before.id, after.id).deltas]
-    filtered = [name for name in paths if opened.get_attr(name, "filter") not in (None, False)]
+    filtered = [name for name in paths if opened.get_attr(os.fsencode(name), "filter") not in (None, False)]
     if filtered:
         raise TargetHeldError(
             f"{path} was left alone: {filtered[0]} goes through a filter of git's (as Git LFS has), which chaperon runs none of.",
@@ -338,7 +343,13 @@ def _looks(path: Path) -> tuple[int, ...] | None:
 
 
 def _force(opened: pygit2.Repository, commit: pygit2.Commit, paths: list[str]) -> None:
-    """Set these files from a commit, whatever they are now."""
+    """Set these files from a commit, whatever they are now.
+
+    Raises:
+        OSError: A name is no UTF-8, which pygit2 cannot tell libgit2.
+    """
+    if odd := next((name for name in paths if name.encode(errors="ignore") != os.fsencode(name)), ""):
+        raise OSError(errno.EILSEQ, "its name is no UTF-8", odd)
     force = CheckoutStrategy.FORCE | CheckoutStrategy.DISABLE_PATHSPEC_MATCH
     opened.checkout_tree(commit, strategy=force, paths=paths)  # type: ignore[no-untyped-call]  # pygit2 gives it no types
 

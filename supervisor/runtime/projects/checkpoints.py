@@ -4,8 +4,10 @@ The files of each worktree are a checkpoint of the project's store, and the comm
 The journal's event comes last: without it nothing counts, and what a crash left of an attempt goes with the next one.
 """
 
+import os
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -56,6 +58,11 @@ class ProjectParts(Protocol):
         ...
 
     @property
+    def agents_folder(self) -> Path:
+        """A folder of the state directory, by which two daemons that work in one repository are told apart."""
+        ...
+
+    @property
     def worktrees(self) -> Worktrees:
         """The workspaces that were made."""
         ...
@@ -95,6 +102,14 @@ class ProjectCheckpoints:
     def __init__(self, parts: ProjectParts) -> None:
         self._parts = parts
         self._being_made: set[tuple[str, str]] = set()
+        self._mark = "+" + sha256(os.fsencode(parts.agents_folder)).hexdigest()[:8]
+
+    def held_as(self, name: str) -> str:
+        """Return the name under which git holds the commits of a checkpoint of this state directory.
+
+        A repository may have checkpoints of another daemon, another user's or one of a restored state, under any name.
+        """
+        return name + self._mark
 
     async def project_at(self, folder: str) -> str:
         """Return the project of a folder that a person named; raises UsageError if there is none."""
@@ -148,6 +163,7 @@ class ProjectCheckpoints:
         forgotten = ProjectCheckpointForgotten(**self._parts.stamp(""), project=one.project, name=name, by=by)
         await self._parts.journal.written(self._parts.happened(forgotten))
         await self._clear(one.project, name)
+        await self._let_go(one.project, name)  # as a daemon of before held it
         return one
 
     async def tidy(self, project: str) -> None:
@@ -156,7 +172,8 @@ class ProjectCheckpoints:
             back = self._parts.board.projects.going_back(project)
             if back is None or one.name not in (back.checkpoint, back.undo):
                 await self.forget(one.name, project, "chaperon")
-        for name in await anyio.to_thread.run_sync(project_refs.held_names, Path(project)):
+        held = await anyio.to_thread.run_sync(project_refs.held_names, Path(project))
+        for name in [one.removesuffix(self._mark) for one in held if one.endswith(self._mark)]:
             if self._parts.board.projects.get(project, name) is None and (project, name) not in self._being_made:
                 await self._clear(project, name)
 
@@ -189,7 +206,7 @@ class ProjectCheckpoints:
             before = after
         held = {f"heads/{branch.removeprefix(project_refs.BRANCH)}": at for branch, at in before.branches.items()}
         held |= {f"detached/{one.label}": one.head for one in before.worktrees if one.head and not one.branch}
-        await anyio.to_thread.run_sync(project_refs.hold, Path(project), name, held)
+        await anyio.to_thread.run_sync(project_refs.hold, Path(project), self.held_as(name), held)
         tasks, done = marks_of_tasks(parts.board, repositories)
         stamp = parts.stamp("")
         made = ProjectCheckpoint(
@@ -248,12 +265,18 @@ class ProjectCheckpoints:
 
     async def _clear(self, project: str, name: str) -> None:
         """Remove the refs and the checkpoints of files of a project checkpoint that is not there any more."""
+        await self._let_go(project, self.held_as(name))
         try:
-            await anyio.to_thread.run_sync(project_refs.let_go, Path(project), name)
             needed = self._parts.board.projects.needs(project)
             await self._parts.checkpoint_manager.drop_parts(project, f"{KEY}{name}", needed)
         except ChaperonError as error:
             log.warning("what is left of project checkpoint %s could not be removed: %s", name, error)
+
+    async def _let_go(self, project: str, held: str) -> None:
+        try:
+            await anyio.to_thread.run_sync(project_refs.let_go, Path(project), held)
+        except ChaperonError as error:
+            log.warning("refs of project checkpoint %s could not be removed: %s", held, error)
 
 
 def _mark(one: ProjectWorktree, kept: Checkpoint) -> WorkspaceMark:

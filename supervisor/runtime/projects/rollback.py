@@ -324,7 +324,7 @@ class ProjectRollbacks:
 
     async def _set_head(self, rollback: ProjectRollback, mark: WorkspaceMark) -> None:
         label = mark.checkpoint.rpartition(".")[2]
-        holding = f"{project_refs.HOLDING}{rollback.undo}/{project_refs.INDEXES}{label}"
+        holding = f"{project_refs.HOLDING}{self._checkpoints.held_as(rollback.undo)}/{project_refs.INDEXES}{label}"
 
         def work() -> None:
             project_refs.set_head(Path(mark.path), mark.branch, mark.head, hold_index_as=holding)

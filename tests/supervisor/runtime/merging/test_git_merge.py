@@ -172,3 +172,15 @@ def test_trailers_stand_once_and_behind_those_that_are_there() -> None:
     assert once == "subject\n\nChaperon-Task: t-1\nChaperon-Agent: a1\n"
     assert with_trailers(once, TRAILERS) == once
     assert with_trailers("s: t", TRAILERS[:1]) == "s: t\n\nChaperon-Task: t-1\n"
+
+
+def test_a_message_in_another_encoding_is_written_as_it_reads(repo: Path) -> None:
+    git(repo, "checkout", "-qb", "work-2", "main")
+    git(repo, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "first")
+    (repo / "new.txt").write_text("new")
+    git(repo, "add", "-A")
+    message = repo / ".git/message"
+    message.write_bytes("Grüße\n".encode("latin-1"))
+    git(repo, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "-F", str(message))
+    made = make_merge(Sides(project=repo, branch="work-2", target="main", trailers=("Chaperon-Agent: a1",)))
+    assert git(repo, "log", "-1", "--format=%s", made.merged) == "Grüße"

@@ -1,5 +1,6 @@
 """The target of a merge: it moves whole, or nothing changes."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def test_a_branch_goes_only_where_it_stood_and_its_commits_are_kept(repo: Path) 
     assert git(repo, "for-each-ref", "--format=%(refname)").split() == ["refs/chaperon/merged/a1", "refs/heads/main"]
 
 
+def test_commits_that_are_kept_of_another_agent_of_the_name_stay(repo: Path) -> None:
+    git(repo, "checkout", "-q", "main")
+    kept = "refs/chaperon/merged/a1"
+    git(repo, "update-ref", kept, "main")
+    tip = git(repo, "rev-parse", "work")
+    assert target.drop_branch(repo, "work", tip, keep_as=kept)
+    assert [git(repo, "rev-parse", name) for name in (kept, f"{kept}-2")] == [git(repo, "rev-parse", "main"), tip]
+
+
 @pytest.mark.parametrize("by", ["folder", "file", "link", "removed file"])
 def test_what_git_does_not_know_in_the_place_of_a_new_file_stays(tmp_path: Path, by: str) -> None:
     repo = tmp_path / "repo"
@@ -171,3 +181,17 @@ def test_of_two_checkouts_of_which_one_cannot_follow_neither_does(repo: Path, tm
     with pytest.raises(TargetHeldError, match="in the way"):
         moved(repo)
     assert [git(one, "status", "--porcelain") for one in (repo, tmp_path / "other")] == ["", "?? c.txt"]
+
+
+def test_a_file_whose_name_is_no_text_follows_or_the_target_stays(repo: Path) -> None:
+    odd = repo / os.fsdecode(b"od\xff")
+    odd.write_text("an agent's")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "odd")
+    git(repo, "checkout", "-q", "main")
+    odd.write_text("a person's")
+    with pytest.raises(TargetHeldError, match="in the way"):
+        moved(repo)
+    odd.unlink()
+    assert moved(repo) == (repo,)
+    assert (odd.read_text(), git(repo, "status", "--porcelain")) == ("an agent's", "")

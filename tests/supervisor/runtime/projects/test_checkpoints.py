@@ -1,6 +1,7 @@
 """Project checkpoints over a real daemon, real git and agents in worktrees of their own."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ async def test_one_name_has_all_worktrees_branches_agents_and_tasks(base: Base) 
     (mark,) = one["tasks"]
     assert (mark["id"], mark["state"]) == (added["tasks"][0]["task"], "pending")
     held = git(base.repo, "for-each-ref", "--format=%(refname)", "refs/chaperon/checkpoints")
-    assert held.split() == [
+    assert re.sub(r"\+[0-9a-f]{8}/", "/", held).split() == [
         "refs/chaperon/checkpoints/before-auth/heads/chaperon/a1",
         "refs/chaperon/checkpoints/before-auth/heads/main",
     ]
@@ -121,6 +122,25 @@ async def test_what_an_attempt_left_that_a_crash_cut_off_is_in_nobodys_way(base:
         made = await daemon.projects.make(project, "again", "ann")
         (kept,) = (await daemon.checkpoint_manager.stores.all()).checkpoints
         assert (kept.name, kept.tree) == ("again.main", made.workspaces[0].tree)
+
+
+async def test_commits_that_another_daemon_holds_in_the_repository_stay(base: Base) -> None:
+    make_repository(base)
+    project, holding = str(base.repo), "refs/chaperon/checkpoints"
+    theirs = {f"{holding}/{name}/heads/main" for name in ("theirs", "same+01234567", "undo-theirs-8+01234567")}
+    for name in theirs:
+        git(base.repo, "update-ref", name, "HEAD")
+    async with served(base) as (daemon, _):
+        await daemon.projects.make(project, "same", "ann")
+        await daemon.projects.make(project, "auto", "chaperon", reason=Reason.PERIODIC)
+        left = daemon.projects.held_as("left")
+        git(base.repo, "update-ref", f"{holding}/{left}/heads/main", "HEAD")
+        await daemon.projects.make(project, "auto-2", "chaperon", reason=Reason.PERIODIC)
+        found = set(git(base.repo, "for-each-ref", "--format=%(refname)", holding).split())
+        assert not [name for name in found if left in name]
+        for name in ("same", "auto", "auto-2"):
+            await daemon.projects.forget(name, project, "ann")
+    assert set(git(base.repo, "for-each-ref", "--format=%(refname)", holding).split()) == theirs
 
 
 def _refuse(_event: object) -> int:
