@@ -14,7 +14,7 @@ test: $(STAMP)
 	$(VENV)/bin/python -m pytest --numprocesses=3 --dist=worksteal  # most tests wait for processes of their own
 
 test-quick: $(STAMP)  ## while working: no real CLI, nothing slow
-	$(VENV)/bin/python -m pytest --numprocesses=2 --dist=worksteal -m "not real_cli and not slow"
+	$(VENV)/bin/python -m pytest --numprocesses=3 --dist=worksteal -m "not real_cli and not slow"
 
 bench: $(STAMP)
 	$(VENV)/bin/python -m tests.bench

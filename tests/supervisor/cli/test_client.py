@@ -203,7 +203,12 @@ def test_no_command_speaks_with_another_user_where_a_daemon_would_listen(
     shared = tmp_path / "tmp"
     shared.mkdir()
     shared.chmod(0o1777)
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(shared)}
+    claude = tmp_path / "bin/claude"  # which the doctor asks for its version, and not the real one
+    claude.parent.mkdir()
+    claude.write_text('#!/bin/sh\necho "2.1.329 (Claude Code)"\n')
+    claude.chmod(0o755)
+    path = f"{claude.parent}:{os.environ['PATH']}"
+    environ = {"PATH": path, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(shared)}
     with squatted(shared / "chaperon/chaperon.sock", folder_of) as heard:
         done = subprocess.run(
             [sys.executable, "-m", "supervisor.cli", *command],

@@ -62,6 +62,7 @@ def wrong(line: list[str]) -> str:
     return f"it does not take {' '.join(left)}" if left else ""
 
 
+@pytest.mark.slow
 def test_a_command_line_that_is_named_is_one_that_chaperon_takes() -> None:
     found = [(str(path), line, wrong(line)) for path, text in texts() for line in lines(text)]
     assert len(found) > 100

@@ -81,6 +81,7 @@ def test_aliases_of_aliases_that_no_reader_could_take_are_refused_with_the_place
         parse(merged)
 
 
+@pytest.mark.slow
 def test_many_values_that_are_written_and_some_that_are_repeated_are_taken() -> None:
     assert len(parse("[" + "x, " * 120_000 + "x]").value) == 120_001
     assert len(parse(aliases(4, "*a%d")).value["a3"]) == 9

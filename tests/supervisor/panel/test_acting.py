@@ -63,6 +63,7 @@ async def test_a_board_of_one_label_shows_and_steers_the_agents_with_it_alone(ba
                         break
 
 
+@pytest.mark.slow
 async def test_what_a_rule_blocked_can_be_allowed_once_where_it_fired(base: Base) -> None:
     base.plan("rm -rf /tmp/../home/other")
     async with served(base) as (daemon, client), panel(base) as shown, shown.person() as person:
@@ -80,6 +81,7 @@ async def test_what_a_rule_blocked_can_be_allowed_once_where_it_fired(base: Base
         assert (allowed["text"], allowed["uses"]) == ("rm -rf /tmp/../home/other", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/checkpoints/good/rollback", "/projects/good/rollback"])
 async def test_going_back_wants_the_name_typed(base: Base, path: str) -> None:
     async with served(base), panel(base) as shown, shown.person() as person:
@@ -90,6 +92,7 @@ async def test_going_back_wants_the_name_typed(base: Base, path: str) -> None:
         )
 
 
+@pytest.mark.slow
 async def test_a_task_is_added_changed_and_put_first_and_a_project_kept(base: Base) -> None:
     base.config["tasks"] = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 10_000_000}  # none is claimed
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:

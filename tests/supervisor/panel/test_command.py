@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import anyio.to_thread
+import pytest
 
 from tests.sources import ROOT
 from tests.stages.daemon import Base, until
 
 
+@pytest.mark.slow
 async def test_a_service_writes_its_link_for_its_user_alone_and_another_one_when_it_is_asked(base: Base) -> None:
     file = base.root / "link"
     words = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]
@@ -35,6 +37,7 @@ async def test_a_service_writes_its_link_for_its_user_alone_and_another_one_when
     assert [path.name for path in Path(base.root).glob("link*")] == ["link"]
 
 
+@pytest.mark.slow
 async def test_a_link_that_cannot_be_written_is_told_of_and_written_once_it_can(base: Base) -> None:
     file = base.root / "later" / "link"
     words = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]

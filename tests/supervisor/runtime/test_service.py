@@ -110,6 +110,7 @@ def without_power(base: Base, *program: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
 def test_a_state_directory_that_cannot_be_written_is_refused_with_the_way_out(base: Base) -> None:
     base.places.state.mkdir(mode=0o555)
@@ -259,7 +260,7 @@ def test_a_snapshot_of_another_shape_has_another_version() -> None:
         found = json.dumps(shape(each.json_schema(mode="serialization")), sort_keys=True)
         digests.append(hashlib.sha256(found.encode()).hexdigest()[:16])
     known = [(SNAPSHOT_VERSION, digests[0]), (ARCHIVE_VERSION, digests[1])]
-    assert known == [("7", "c07dc99818e73c14"), ("1", "4bb4402fafdef8b8")], (
+    assert known == [("7", "c07dc99818e73c14"), ("1", "eb0cce2b5794a84a")], (
         "note the new shape; raise the version if older ones cannot be read"
     )
 
@@ -281,6 +282,7 @@ async def test_control_groups_can_be_left_out(base: Base, cgroups: str, held: st
         assert (await ended(daemon)).containment.startswith(held)
 
 
+@pytest.mark.slow
 def test_what_answers_on_the_socket_is_not_loaded_before_agents_are_adopted() -> None:
     """It is half of the start, and no agent's call waits for it."""
     code = "import sys, supervisor.runtime.service; print(*{'fastapi', 'uvicorn', 'httpx'} & set(sys.modules))"

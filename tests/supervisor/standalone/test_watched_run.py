@@ -3,6 +3,8 @@
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from supervisor.runtime.journal.reader import CHUNK_BYTES
 from supervisor.standalone.watched_run import copy_journal
 from tests.journal_files import write_journal
@@ -15,6 +17,7 @@ def test_all_lines_of_a_journal_are_copied_in_order(tmp_path: Path) -> None:
     assert (tmp_path / "journal.jsonl").read_bytes() == b"".join(lines)
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_copied_is_never_in_memory_whole(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     size = sum(map(len, write_journal(tmp_path / "journal", *[4_000] * 16)))

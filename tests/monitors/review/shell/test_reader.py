@@ -87,6 +87,7 @@ SHELL = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(SHELL)
 @settings(max_examples=600, deadline=None)
 def test_it_reads_any_mixture_of_shell(pieces: list[str]) -> None:

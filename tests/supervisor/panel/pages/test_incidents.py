@@ -1,9 +1,12 @@
 """The page of an incident."""
 
+import pytest
+
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.panel import panel
 
 
+@pytest.mark.slow
 async def test_an_incident_without_a_report_has_a_page_too_since_messages_and_pages_lead_there(base: Base) -> None:
     base.cli("begin()\nsys.exit(3)")
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:

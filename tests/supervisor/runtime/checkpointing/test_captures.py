@@ -72,6 +72,7 @@ async def test_a_forced_stop_goes_through_while_a_restore_hangs_on_its_disk(
     assert base.kinds().count("agent_launched") == 1
 
 
+@pytest.mark.slow
 async def test_a_rollback_takes_the_files_back_ends_the_agent_and_launches_it_again(base: Base) -> None:
     async with idle(base) as daemon:
         (base.repo / "two.txt").write_text("two\n")

@@ -40,6 +40,7 @@ async def test_work_is_proposed_at_its_agents_end_and_merged_when_a_person_asks(
     assert phases(base) == ["proposed", "queued", "merging", "moving", "merged"]
 
 
+@pytest.mark.slow
 async def test_a_target_moves_by_itself_only_where_nobody_has_it_checked_out(base: Base) -> None:
     base.config |= {"merge": "auto"}
     async with served(base) as (daemon, _):
@@ -152,6 +153,7 @@ async def test_a_target_whose_name_is_a_path_or_an_option_is_refused_and_nothing
     assert sorted(map(str, base.root.iterdir())) == files
 
 
+@pytest.mark.slow
 async def test_texts_that_take_minutes_to_compare_hold_up_nobody_but_who_asked(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:

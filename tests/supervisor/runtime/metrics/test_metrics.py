@@ -100,6 +100,7 @@ def test_the_text_is_read_by_the_library_as_what_was_counted() -> None:
     assert buckets == ["0.001", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "10", "+Inf"]
 
 
+@pytest.mark.slow
 def test_a_daemon_does_not_load_the_library_that_another_process_writes_with() -> None:
     loads = "import sys, supervisor.runtime.service; print('prometheus_client' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", loads], text=True).strip() == "False"

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from supervisor.protocol.events import ResourcesSeen
 from tests.stages.daemon import Base, ended, served
 
 
+@pytest.mark.slow
 async def test_an_agents_use_comes_from_its_lines_alone(base: Base) -> None:
     base.plan("ls")
     async with served(base) as (daemon, client):

@@ -185,6 +185,7 @@ except ValueError:
 """Starts processes until the kernel refuses."""
 
 
+@pytest.mark.slow
 @needs("bubblewrap")
 @pytest.mark.skipif(not counts_by_namespace(platform.release()), reason="this kernel counts all processes of a user")
 def test_without_control_groups_a_sandbox_has_a_bound_on_processes_of_its_own_that_stays() -> None:

@@ -317,6 +317,7 @@ GIVES_ITS_OUTPUT_AWAY = (
 )
 
 
+@pytest.mark.slow
 async def test_a_stranger_who_holds_the_output_open_and_writes_on_does_not_keep_the_agent_from_ending(
     yard: Yard, tmp_path: Path
 ) -> None:

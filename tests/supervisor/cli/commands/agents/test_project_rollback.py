@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.stages.branches import git
 from tests.stages.daemon import Base, served
 from tests.supervisor.cli.conftest import chaperon
@@ -42,6 +44,7 @@ async def test_all_that_goes_is_shown_before_and_told_after(base: Base) -> None:
         assert git(base.repo, "log", "--format=%s", "main").split() == ["since", "then", "first"]
 
 
+@pytest.mark.slow
 async def test_without_branches_it_is_said_what_stays(base: Base) -> None:
     async with project(base) as daemon:
         await begun(daemon, base)

@@ -57,6 +57,7 @@ async def after(daemon: Daemon, base: Base, name: str, prompt: str) -> Path:
     return Path((await ended(daemon, name)).workspace)
 
 
+@pytest.mark.slow
 async def test_of_an_agent_that_left_nothing_of_worth_all_goes(base: Base) -> None:
     async with served(base) as (daemon, _):
         workspace = await after(daemon, base, "a1", "fail")

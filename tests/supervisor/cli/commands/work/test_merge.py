@@ -46,6 +46,7 @@ async def test_a_merge_is_listed_shown_and_carried_out(base: Base) -> None:
         assert daemon.board.merges.find("a1").phase is MergePhase.MERGED
 
 
+@pytest.mark.slow
 async def test_all_that_are_proposed_are_merged_one_after_the_other_and_one_that_fails_holds_none_up(
     base: Base,
 ) -> None:
@@ -73,6 +74,7 @@ async def test_all_that_are_proposed_are_merged_one_after_the_other_and_one_that
         assert (await chaperon("merge", "a3", "--all")).exit_code == 2
 
 
+@pytest.mark.slow
 async def test_a_proposal_that_is_withdrawn_meanwhile_is_not_merged_with_all_others(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def base(base: Base) -> Base:
     return base
 
 
+@pytest.mark.slow
 async def test_of_a_forgotten_agent_nothing_is_found_and_of_another_all_is(base: Base) -> None:
     async with served(base) as (daemon, client):
         await lived(base, daemon, "fred", prompt="Write to fred@example.org")
@@ -109,6 +110,7 @@ class CopyingDisk(RealDisk):
         super().unlink(path)
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_is_killed_at_any_step_has_it_done_by_the_next(base: Base) -> None:
     disk, copies = CopyingDisk(), base.root / "copies"
     made: list[Path] = []
