@@ -64,9 +64,11 @@ def configuration() -> "Loaded":
     """
     kept = _kept_part()
     mark = kept.mark()
+    terminal.begin("reading the configuration")
     loaded = configuration_source().load()
     if not is_unconfigured() and _known_parts(kept, mark) is None:
         kept.write(mark, _parts_of(loaded.config))
+    terminal.begun()
     return loaded
 
 
@@ -203,6 +205,7 @@ def run(work: Callable[[], int | None]) -> None:
         code = 0
     except* KeyboardInterrupt:
         code = INTERRUPTED
+    terminal.begun()
     sys.exit(code)
 
 
@@ -266,6 +269,7 @@ def confirm(question: str, unconfirmed: str) -> None:
         raise UnconfirmedError(
             f"{unconfirmed}, and there is no terminal to ask; nothing was changed.", way_out="Say --yes."
         )
+    terminal.begun()
     if not click.confirm(terminal.harmless(question)):
         raise UnconfirmedError("Nothing was changed.")
 

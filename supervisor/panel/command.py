@@ -45,6 +45,7 @@ def panel(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | 
     """
 
     def work() -> None:
+        terminal.begin("loading the panel")
         try:
             import htpy  # noqa: F401 - whether it is there
         except ImportError as error:

@@ -6,6 +6,7 @@ import click
 
 from monitors.contract.errors import ChaperonError
 from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 
 class NoTerminalError(ChaperonError):
@@ -17,6 +18,7 @@ def top() -> None:
     """Show all agents full screen, answer what waits, and steer. `?` lists the keys."""
 
     def work() -> None:
+        terminal.begin("loading the board")
         try:
             from supervisor.top.app import Top
         except ImportError as error:
@@ -31,6 +33,7 @@ def top() -> None:
                 "The board needs a terminal; this is a pipe.", way_out="chaperon ps prints the same once."
             )
         common.daemon().get("/v1/health")
+        terminal.begun()
         Top(common.daemon).run()
 
     common.run(work)

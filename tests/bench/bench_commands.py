@@ -2,8 +2,9 @@
 
 usage: python -m tests.bench --only commands
 
-A daemon answers that has one agent, which has ended. Commands that only ask are run as people type them; of those that change
-something, run for long or want a terminal, the usage is asked for, which loads what they load before they act.
+A daemon answers that has one agent, which has ended. Commands are run as people type them, where nothing is configured and
+beside a configuration. Of those that want a terminal, or all that the daemon has, the usage is asked for, which loads what
+they load before they act.
 """
 
 import os
@@ -11,6 +12,7 @@ import select
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -28,12 +30,18 @@ ROUNDS = 3
 AIM_MILLISECONDS = 200.0
 """What a person takes for at once."""
 
-ASKS = {
-    "allowances": (), "approvals": (), "budgets": (), "checkpoints": (), "dashboard": (),
-    "diff": ("{agent}",), "discoveries": (), "doctor": (), "explain": ("git push --force",),
-    "incidents": (), "ps": (), "report": (), "rules": (), "show": ("{agent}",), "tail": (), "task list": (),
+TYPED = {
+    "allow": ("{agent}", "make"), "allowances": (), "approvals": (), "approve": ("{agent}",), "attach": ("--print",),
+    "autopilot": (), "budgets": (), "checkpoint": ("one", "--agent", "{agent}"), "checkpoints": (), "dashboard": (),
+    "deny": ("{agent}",), "detach": ("--print",), "diff": ("{agent}",), "discoveries": (), "doctor": (), "drain": ("--off",),
+    "exec": ("--", "claude", "--version"), "explain": ("git push --force",), "incidents": (), "incidents --export": (),
+    "keys": (), "merge": (), "notify": (), "outcome": (), "panel": ("--port", "0"), "pause": ("{agent}",), "prune": ("--dry-run",),
+    "ps": (), "recover": ("none",), "redirect": ("{agent}", "Read"), "rehearse": ("demo",), "replay": ("{state}/journal",),
+    "report": (), "resume": ("{agent}",), "revoke": ("{agent}", "w-1"), "rm": ("{agent}", "--dry-run"), "rollback": ("one", "--dry-run"),
+    "rules": (), "run": ("Look", "--detach"), "say": ("{agent}", "Look"), "serve": (), "show": ("{agent}",),
+    "stop": ("{agent}",), "tail": (), "tail --export": (), "task list": (), "task show": ("none",), "top": (), "trust": (),
 }  # fmt: skip
-"""Commands that only ask, with their arguments."""
+"""Commands with their arguments. Those that steer are refused, since the agent has ended; `serve` finds a daemon."""
 
 
 def leaves(command: click.Command, context: click.Context, name: str = "") -> Iterator[str]:
@@ -56,33 +64,35 @@ interventions: {auto_rollback: false}
 """A configuration as people have it. Its model is loaded whole, however little is set: 200 ms, by the first command that
 meets it. The others read what that one kept."""
 
-WITH_CONFIGURATION = ("explain", "rules", "ps", "doctor")
-"""Commands that are measured beside it as well."""
-
 
 def first_output_seconds(base: Path, *arguments: str) -> float:
-    """The seconds until a command wrote something, to standard output or to standard error."""
+    """The seconds until a command wrote something on its terminal."""
     taken = []
     for _ in range(ROUNDS):
+        ours, its = os.openpty()
         began = perf_counter()
         with subprocess.Popen(
             [*CHAPERON, *arguments],
-            env=environment(base),
+            env={**environment(base), "PATH": f"{base}:{os.environ['PATH']}", "TERM": "xterm"},
             cwd=base / "r0",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdin=its,
+            stdout=its,
+            stderr=its,
         ) as process:
-            assert process.stdout is not None
-            select.select([process.stdout], [], [])
+            os.close(its)
+            select.select([ours], [], [])
             taken.append(perf_counter() - began)
-            process.stdout.read()
+            process.terminate()
+            with suppress(OSError):  # the end of the other side
+                while os.read(ours, 65_536):
+                    pass
+        os.close(ours)
     return middle(taken)
 
 
 def main() -> list[Figure]:
     """Measure."""
-    usages = sorted(set(leaves(chaperon, click.Context(chaperon))) - set(ASKS))
+    usages = sorted(set(leaves(chaperon, click.Context(chaperon))) - set(TYPED))
     with tempfile.TemporaryDirectory(prefix="chaperon-bench-") as place:
         base = Path(place)
         repositories = prepare(base, 1, 3, 0.0)
@@ -96,14 +106,19 @@ def main() -> list[Figure]:
                 return str(daemon.get("/v1/agents")[0]["agent"])
 
             agent = anyio.run(play)
-            asked = {
-                name: first_output_seconds(base, *name.split(), *(one.format(agent=agent) for one in given))
-                for name, given in ASKS.items()
+            told = {
+                name: (*name.split(), *(one.format(agent=agent, state=base / "state") for one in given))
+                for name, given in TYPED.items()
             }
-            (base / "chaperon.yaml").write_text(CONFIGURED)
-            (base / "chaperon.yaml").chmod(0o600)
-            named = ("--config", str(base / "chaperon.yaml"))
-            configured = {name: first_output_seconds(base, *named, name, *ASKS[name]) for name in WITH_CONFIGURATION}
+            asked = {name: first_output_seconds(base, *words) for name, words in told.items()}
+            users = base / "home" / ".config" / "chaperon"
+            users.mkdir(parents=True, exist_ok=True)
+            (users / "chaperon.yaml").write_text(CONFIGURED)
+            (users / "chaperon.yaml").chmod(0o600)
+            first = first_output_seconds(base, "keys")
+            configured = {name: first_output_seconds(base, *words) for name, words in told.items()}
+            daemon.post("/v1/orders/stop", {"force": True})
+            anyio.run(over, daemon)  # what `run` started
             usage = {name: first_output_seconds(base, *name.split(), "--help") for name in usages}
     slowest = max(usage, key=lambda name: usage[name])
     return [
@@ -115,6 +130,7 @@ def main() -> list[Figure]:
             Figure(f"first output of `chaperon {name}`, with a configuration", seconds * 1e3, "ms", AIM_MILLISECONDS)
             for name, seconds in configured.items()
         ),
+        Figure("first output of the first command beside a new configuration", first * 1e3, "ms"),
         Figure(
             f"first output of `--help`, the slowest of {len(usage)} other commands (`{slowest}`)",
             usage[slowest] * 1e3,

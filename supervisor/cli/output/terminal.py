@@ -22,13 +22,33 @@ _OURS = r"\x1b\[(?:[0-2]|22|3[1-7]|9[1-7])m"
 _PLAIN = re.compile(f"({_OURS})|{ACTS}")
 
 
+_begun: list[str] = []
+"""What a command said that it begins with, while that stands on the terminal."""
+
+
+def begin(what: str) -> None:
+    """Say on a terminal what a command begins with that has much to load, until its first output takes the place."""
+    if sys.stderr.isatty():
+        draw_over(f"{what} …")
+        _begun.append(what)
+
+
+def begun() -> None:
+    """Take away what `begin` said, if it still stands there."""
+    if _begun:
+        _begun.clear()
+        draw_over("")
+
+
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text and a newline, if one is wanted, with everything as an escape that acts instead of being shown."""
+    begun()
     click.echo(harmless(str(text)), err=err, nl=nl)
 
 
 def ask(question: str) -> None:
     """Print a question on standard error, and stay in its line."""
+    begun()
     click.echo(harmless(question), nl=False, err=True)
 
 
@@ -39,11 +59,13 @@ def draw_over(text: str) -> None:
 
 def echo_json(data: Any) -> None:
     """Print data as JSON: indented for a terminal, one line for a pipe."""
+    begun()
     click.echo(anyjson.pretty(data) if sys.stdout.isatty() else anyjson.dumps(data) + b"\n", nl=False)
 
 
 def echo_line(line: bytes) -> None:
     """Print a line of JSON from elsewhere."""
+    begun()
     click.echo(anyjson.legible(line))
 
 

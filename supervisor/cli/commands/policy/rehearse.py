@@ -20,6 +20,7 @@ def rehearse(scenario: Path, keep: bool, as_json: bool) -> None:
     """
 
     def work() -> int:
+        terminal.begin("loading the daemon")
         # Here and not above: the daemon takes most of a second to load, which `--help` need not pay.
         from supervisor.cli.commands.policy.rehearsing import run_rehearsal
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 
 @click.command(name="replay")
@@ -43,6 +44,7 @@ def replay_command(**options: Any) -> None:
     """
 
     def work() -> int:
+        terminal.begin("loading the rules")
         # Here and not above: the reviewer and all detectors take most of a second to load, which `--help` need not pay.
         from supervisor.cli.commands.policy.replaying import run_replay
 

@@ -117,6 +117,7 @@ def told_of_record(found: "CheckedRecord") -> Iterator[str]:
 
 def _by_ourselves(look: Callable[[Client], None]) -> None:
     """Serve for as long as it takes: what people decided stands in the journal."""
+    terminal.begin("starting a daemon for it")
     import anyio
     import anyio.to_thread
 

@@ -28,11 +28,13 @@ def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> None:
     The configuration is read anew for that, as a daemon would read it that is started now; no daemon is needed. The
     exit code is 1 if a channel did not take its message.
     """
-    # Here and not above: what sends takes long to import, which `--help` should not pay for.
-    from supervisor.runtime.assembly.settings import channels
 
     def work() -> int:
-        found = {channel.name: channel for channel in channels(common.configuration().config)}
+        config = common.configuration().config
+        # Here and not above: what sends takes long to import, which `--help` should not pay for.
+        from supervisor.runtime.assembly.settings import channels
+
+        found = {channel.name: channel for channel in channels(config)}
         for name in names:
             if name not in found:
                 raise NotFoundError(

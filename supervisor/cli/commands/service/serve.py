@@ -11,6 +11,7 @@ import anyio.to_thread
 import click
 
 from supervisor.cli import common
+from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
     from supervisor.runtime.services.systemd import Notifier
@@ -57,6 +58,7 @@ async def _serve_alone() -> int | None:
 
 
 async def _serve() -> None:
+    terminal.begin("loading the daemon")
     gc.disable()  # until `_settle`: what a start makes stays, and looking through it for garbage is a tenth of the start
     # Here and not above: what serves takes half a second to import, which no other command should pay.
     from supervisor.runtime.log import log, start_log
@@ -68,7 +70,9 @@ async def _serve() -> None:
 
     refuse_tracers()
     loaded = common.configuration()
+    terminal.begun()  # from here on the log has the terminal
     start_log(loaded.config.audit.log_level)
+    log.info("starting, state in %s", common.here().state)
     for flaw in await anyio.to_thread.run_sync(what_will_not_work, loaded, os.environ):
         log.warning("%s", flaw)
     notifier = Notifier.from_environment(os.environ)

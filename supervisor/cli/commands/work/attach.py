@@ -98,6 +98,7 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     """
 
     def work() -> None:
+        terminal.begin("reading the settings of the CLI")
         from supervisor.runtime.attached import relay_client
         from supervisor.runtime.attached.settings import hook_entries
 
@@ -143,6 +144,7 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
     """
 
     def work() -> None:
+        terminal.begin("reading the settings of the CLI")
         kept, path = _kept(), _path(scope, cli)
         with nullcontext() if only_print else kept.alone():
             _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)

@@ -75,6 +75,7 @@ def exec_claude(
             os.environ[TOKEN_VARIABLE] = relay.settings.token(subject)
         entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
         arguments = with_hooks(command[1:], entries)
+        terminal.begun()
         try:
             os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
         except OSError as error:
@@ -87,6 +88,7 @@ def exec_claude(
 
 def _alone(command: Sequence[str], wait: float, report: Path | None, fail_on: str | None) -> int:
     """Run the CLI under a daemon of its own; its exit code."""
+    terminal.begin("loading the daemon")
     from supervisor.runtime.attached.settings import hook_entries
     from supervisor.standalone.watched_run import WatchedRun, run_watched
 
@@ -96,10 +98,9 @@ def _alone(command: Sequence[str], wait: float, report: Path | None, fail_on: st
     def tell(text: str) -> None:
         terminal.echo(f"chaperon: {text}", err=True)
 
-    severity = Severity(fail_on) if fail_on else None
-    return run_watched(
-        WatchedRun(program(command[0]), arguments, common.configuration().config, tell, report, severity)
-    )
+    severity, config = Severity(fail_on) if fail_on else None, common.configuration().config
+    terminal.begun()  # the CLI has the terminal from here on
+    return run_watched(WatchedRun(program(command[0]), arguments, config, tell, report, severity))
 
 
 def program(name: str) -> str:

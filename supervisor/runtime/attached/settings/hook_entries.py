@@ -18,9 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 from supervisor.protocol.claude.control import HOOK_TIMEOUT_SECONDS
 from supervisor.runtime.attached import hook, relay_settings
 from supervisor.runtime.attached.adapters.other_cli import NAMES, adapter
-from supervisor.runtime.attached.hook import ALL_SECONDS, CALL_SECONDS, CONTEXT
+from supervisor.runtime.attached.hook import ALL_SECONDS, CALL_SECONDS, CONTEXT, GATE
 from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE, RelaySettings
-from supervisor.runtime.attached.translation import GATE
 
 WhenAway = Literal["ask", "block", "allow"]
 Way = Literal["http", "command"]

@@ -2,6 +2,9 @@
 
 import ast
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -61,3 +64,14 @@ def test_no_command_prints_past_the_door(source: Path) -> None:
     calls = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Call)]
     found = {ast.unparse(call.func) for call in calls} & past
     assert found <= ({"click.echo"} if source.stem in ("terminal", "__main__") else set())
+
+
+@pytest.mark.parametrize(("on_terminal", "shown"), [(True, "\r\x1b[Kloading it …\r\x1b[Kdone"), (False, "done")])
+def test_what_a_command_begins_with_stands_on_a_terminal_until_its_first_output(on_terminal: bool, shown: str) -> None:
+    code = "from supervisor.cli.output import terminal as t; t.begin('loading it'); t.echo('done'); t.begun()"
+    ours, its = os.openpty() if on_terminal else os.pipe()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=its, stderr=its) as process:
+        os.close(its)
+        assert process.wait(60) == 0
+        assert os.read(ours, 1_000).decode().strip("\n\r ") == shown.strip("\r")
+    os.close(ours)
