@@ -54,7 +54,7 @@ def needs_person(action: Action, review: Review, settings: ApprovalSettings) -> 
     if settings.mode == "risky":
         return f"the review warns: {review.reasoning}" if review.decision is Decision.WARN else ""
     if not review.side_effects and action.tool.startswith("mcp__"):
-        return "what a tool of an MCP server does cannot be told"
+        return "what a tool of an MCP server does is not known"
     for effect in review.side_effects:
         if is_one_of(effect.type, settings.require_approval_for):
             says = _SAYS.get(effect.type)

@@ -363,13 +363,22 @@ def _cannot_begin(folder: Path, why: str) -> BaseDamagedError:
     )
 
 
+TOLD_SECONDS = 2.0
+"""Between two lines of the log about how far the journal is read: most starts take less, and say nothing of it."""
+
+
 def _fold(
     journal: Journal, begin: int, board: Board, metrics: Metrics, counted: int, restore: Callable[[bytes], bytes]
 ) -> list[events.IncidentOpened | events.FaultSeen]:
     """Fold the journal from behind `begin` on; metrics have what is up to `counted`. Returns the incidents in it."""
     missed: list[events.IncidentOpened | events.FaultSeen] = []
     passes, passed, opened = board.past.passes, Counter[str](), journal.opened
+    clock = Clock()
+    due = clock.mono() + TOLD_SECONDS
     for some in journal.lines(begin):
+        if clock.mono() >= due:
+            due = clock.mono() + TOLD_SECONDS
+            log.info("reading the journal: event %s of %s", f"{some.n:,}", f"{journal.last:,}")
         for n, stored in enumerate(some.lines, some.n):
             kind = records.kind_of(stored)
             line = opened(stored) if kind in OF_ONE_SESSION else stored

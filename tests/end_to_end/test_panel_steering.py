@@ -14,6 +14,7 @@ from tests.end_to_end.conftest import Stage
 from tests.end_to_end.test_escalation import IN_HASTE, errs
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
 from tests.stages.panel import browser, panel, tab
+from tests.supervisor.panel.test_trials import POLICY
 from tests.support import names_in, processes_in
 
 pytestmark = pytest.mark.slow
@@ -172,6 +173,33 @@ async def test_a_rehearsal_that_a_person_starts_plays_the_real_cli_and_says_what
         await expect(page.locator("#trial")).to_contain_text("expect.decisions[0]")
         await page.get_by_text("All of it").click()
         await expect(page.locator("#trial pre")).to_contain_text('"state": "done"')
+
+
+async def test_a_person_tries_a_change_of_the_policy_on_recorded_runs_before_it_is_saved(tmp_path: Path) -> None:
+    base = Base(tmp_path / "base")
+    base.plan("ls", "touch one")
+    async with (
+        served(base) as (daemon, _),
+        panel(base) as shown,
+        browser() as chrome,
+        tab(chrome) as page,
+    ):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+        before = sorted(one for one in base.home.rglob("*.yaml"))
+        await page.goto(shown.link)
+        await expect(page.locator("#link")).to_have_text("live")
+        await page.get_by_role("link", name="Policy").click()
+        await page.get_by_role("link", name="Try a change of the policy").click()
+        await page.get_by_label("Keys as YAML").fill(POLICY)
+        await page.wait_for_load_state()  # before it, no script has seen the form
+        await page.get_by_role("button", name="Try it").click()
+        await expect(page.locator("#trial")).to_contain_text("1 of 2 calls in 1 run would be decided otherwise.")
+        await expect(page.locator("#trial")).to_contain_text("own.no-touch")
+        moment = page.locator("#trial a[href*='/agents/a1']").first
+        await moment.click()
+        await expect(page.locator("h1")).to_have_text("a1")
+        assert sorted(one for one in base.home.rglob("*.yaml")) == before, "nothing is saved"
 
 
 async def test_a_person_goes_back_with_a_whole_project_and_undoes_it(tmp_path: Path) -> None:

@@ -337,8 +337,8 @@ def _processes(agent: Agent) -> str:
     used = f"{duration(agent['cpu_seconds'])} of CPU, {agent['peak_memory_mb']:,.0f} MiB at most"
     if agent["ended_at"] is not None:
         return used if agent["peak_memory_mb"] else ""
-    shim = f", shim {agent['shim_pid']}" if agent["shim_pid"] else ""
-    held = f"CLI {agent['cli_pid']}{shim}, held by {agent['containment'] or 'nothing yet'}"
+    holder = f"process {agent['shim_pid']} and " if agent["shim_pid"] else ""
+    held = f"CLI {agent['cli_pid']}, held by {holder}{agent['containment'] or 'nothing yet'}"
     held += f", sandbox {clean(agent['sandbox'])}" if agent["sandbox"] else ""
     disk = f", {agent['disk_mb']:,.0f} MiB in the workspace" if agent["disk_mb"] else ""
     now = f"{counted(agent['processes'], 'process', 'processes')}, {agent['memory_mb']:,.0f} MiB"

@@ -23,7 +23,7 @@ _PLAIN = re.compile(f"({_OURS})|{ACTS}")
 
 
 _begun: list[str] = []
-"""What a command said that it begins with, while that stands on the terminal."""
+"""The beginning that a command told of, while it stands on the terminal."""
 
 
 def begin(what: str) -> None:

@@ -112,12 +112,12 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
                 f"detector_failed-{cause.detector}", Severity.MEDIUM, what, "Please report it, or the plugin's author."
             )
         case FrameRejected(problem=problem):
-            what = f"A line of agent {agent} could not be read: {problem} More of them in this turn are not told."
+            what = f"A line of agent {agent} could not be read: {problem} More of them in this turn are not reported."
             return incident(
                 "frame_rejected", Severity.MEDIUM, what, "chaperon doctor says whether this CLI is known to work."
             )
         case Bypass():
-            what = f"{cause.sentence} Agent {agent} was not stopped for it, since interventions are off. Further ones are not told."
+            what = f"{cause.sentence} Agent {agent} was not stopped for it, since interventions are off. Further ones are not reported."
             return incident(cause.how, Severity.CRITICAL, what, f"chaperon stop --force {agent}")
         case ScriptChanged(tool=tool, tool_use_id=id_, path=path):
             what = f"{path} is not as it was when the {tool} call {id_} of agent {agent} was reviewed, which ran it. What ran may not be what was reviewed: a program may have changed it, or a person, or the call itself."
@@ -129,7 +129,7 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
             way_out = f"Look at it before another agent is started there; what it says counts from the next start on ({workspace})."
             return incident("settings_changed", Severity.MEDIUM, what, way_out)
         case ReviewMade(action=action):
-            what = f"Nobody answered in time whether agent {agent} may run {action.tool} `{subject_of(action)}`, so it was not run. More of them in this turn are not told."
+            what = f"Nobody answered in time whether agent {agent} may run {action.tool} `{subject_of(action)}`, so it was not run. More of them in this turn are not reported."
             way_out = f"chaperon show {agent} says how many; approval.deadline_seconds is how long an action waits."
             return incident("approval_expired", Severity.HIGH, what, way_out)
         case StopRequested():

@@ -39,7 +39,8 @@ def refuse_illegal(agent: str, state: AgentState, request: AnyEvent, *, pause_as
     """
     match request:
         case SayRequested() | RedirectRequested() if state not in LISTENING:
-            raise IllegalStepError(agent, state, "be told anything", way_out(agent, state))
+            step = "be told anything" if isinstance(request, SayRequested) else "be given something else to do"
+            raise IllegalStepError(agent, state, step, way_out(agent, state))
         case PauseRequested() if state not in PAUSABLE:
             raise IllegalStepError(agent, state, Transition.PAUSE, way_out(agent, state))
         case ResumeRequested() if not pause_asked and Transition.RESUME not in legal(state):

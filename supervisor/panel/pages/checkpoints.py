@@ -95,7 +95,10 @@ def checkpoint_page(
                 ("Made", MADE.get(of["reason"], clean(of["reason"]))),
                 ("Agent", agent_link(str(of["agent"])) if of["agent"] else ""),
                 ("Workspace", h.code[clean(one["workspace"], 400)]),
-                ("Branch", f"{clean(stood['branch']) or 'none'} at {stood['head'][:12] or 'no commit'}"),
+                (
+                    "Branch",
+                    f"{clean(stood['branch']).removeprefix('refs/heads/') or 'none'} at {stood['head'][:12] or 'no commit'}",
+                ),
                 ("Health", "" if rate is None else f"{rate:.0%} of the last calls succeeded"),
                 ("Note", clean(of["note"], 500)),
             )

@@ -34,6 +34,9 @@ MOST_ENTRIES = 200
 HEADED = ("id", "prompt", "repository", "priority", "depends_on", "labels")
 """Fields of the spec that the page shows by itself; it shows all others by their names."""
 
+NAMES = {"with_agent": "Submitted with its agent"}
+"""Names of fields that do not speak for themselves."""
+
 WHEN = "%m-%d %H:%M:%S"
 
 
@@ -98,7 +101,7 @@ def _facts(task: Data) -> Iterator[tuple[str, h.Node]]:
         yield _named(name), _links(task[name])
     for name, value in task["spec"].items():
         if name not in HEADED:
-            yield _named(clean(name, 60)), _value(name, value)
+            yield NAMES.get(name) or _named(clean(name, 60)), _value(name, value)
     yield "Added", moment(task["added_at"], WHEN)
 
 
@@ -118,8 +121,10 @@ def _links(ids: Sequence[object]) -> h.Node:
 def _value(name: str, value: object) -> h.Node:
     if value == "" and name == "verify":  # of its own, whatever is configured
         return "none"
-    if value is None or value in ("", [], {}):
+    if value is None or value is False or value in ("", [], {}):
         return ""
+    if value is True:
+        return "yes"
     if isinstance(value, list):
         return h.ul[(h.li[clean(one, SENTENCE)] for one in value[:MOST_ENTRIES])]
     if isinstance(value, dict):

@@ -32,7 +32,7 @@ def trials_page(frame: PageFrame, kept: Sequence[Trial], scenarios: Sequence[str
         h.h1["Trials"],
         h.p(class_="muted")["What a policy would do, before it is saved. Nothing that runs is touched by a trial."],
         h.h2["Try a change of the policy against recorded runs"],
-        h.form(class_="card", data_form="/trials/replay")[
+        h.form(class_="card", method="dialog", data_form="/trials/replay")[
             h.label[
                 "Keys as YAML, over those that count now",
                 h.textarea(name="policy", rows="7", required=True, maxlength="200000", placeholder=EXAMPLE),
@@ -42,7 +42,7 @@ def trials_page(frame: PageFrame, kept: Sequence[Trial], scenarios: Sequence[str
             h.div(class_="buttons")[h.button(type="submit", class_="main")["Try it"]],
         ],
         h.h2["Rehearse a scenario with the real CLI"],
-        h.form(class_="card", data_form="/trials/rehearse")[
+        h.form(class_="card", method="dialog", data_form="/trials/rehearse")[
             h.label[
                 "Scenario: a name, or the path of a file",
                 h.input(name="scenario", required=True, list="scenarios", autocomplete="off"),

@@ -364,7 +364,7 @@ class Daemon:
                     break
                 await anyio.sleep(STRANGER_SECONDS)
             fate = "It was ended, with all its processes" if gone else "It could not be ended"
-            what = f"Agent {identity.agent!r} ran (shim {identity.shim_pid}, CLI {identity.cli_pid}), and the journal knows nothing of it. {fate}."
+            what = f"Agent {identity.agent!r} ran (CLI {identity.cli_pid}, held by process {identity.shim_pid}), and the journal knows nothing of it. {fate}."
             way_out = f"Its workspace is as it left it; {launch} has what it printed."
             self.fault("", "unknown_agent", what, Severity.HIGH, way_out)
 
@@ -410,7 +410,7 @@ class Daemon:
             if not await end_launch(self._launcher.directory(agent, number)):
                 raise UnavailableError(
                     f"Agent {agent!r} has no session, and its processes could not be ended.",
-                    way_out=f"End them by hand (shim {known.shim_pid}, CLI {known.cli_pid}), and ask again.",
+                    way_out=f"End them by hand (CLI {known.cli_pid}, held by process {known.shim_pid}), and ask again.",
                 )
         await anyio.to_thread.run_sync(self._launcher.clear, known.containment)
         if not known.state.ended:  # by another who asked meanwhile

@@ -364,7 +364,10 @@ class Runner:
         await anyio.sleep(SHIM_ENDS_SECONDS)
         if self._shim is not shim:
             return
-        what = f"The shim of agent {self.agent} did not end its processes within {SHIM_ENDS_SECONDS:g} s. They are ended without it."
+        what = (
+            f"The process that holds the CLI of agent {self.agent} did not end its processes within {SHIM_ENDS_SECONDS:g} s. "
+            "They are ended without it."
+        )
         self._tools.fault(self.agent, "shim_silent", what, Severity.CRITICAL)
         await end_by_hand(self._identity, shim.directory)  # by which the connection closes, and the rest is read
 
@@ -590,7 +593,9 @@ class Runner:
         if stopped and cleared is not None and not cleared.left:  # its shim was ended with it, as was wanted
             self._tools.happened(events.AgentExited(**self._stamp(), code=None, signal=signal.SIGKILL))
             return False
-        self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"its shim was killed; {_done(cleared)}"))
+        self._tools.happened(
+            events.AgentVanished(**self._stamp(), reason=f"the process that held its CLI was killed; {_done(cleared)}")
+        )
         return False
 
     async def _heed_stop(self, directory: Path) -> bool:

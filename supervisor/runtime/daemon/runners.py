@@ -190,12 +190,12 @@ class Runners:
     async def _try_again(self, session: Session) -> None:
         """Ask a shim that does not answer until it does, or is gone."""
         agent = session.summary.agent
-        what = f"The shim of agent {agent} lives and does not answer. It is asked again until it does; the agent waits."
+        what = f"The process that holds the CLI of agent {agent} does not answer. It is asked again until it does; the agent waits."
         self._tools.fault(
             agent,
             "shim_silent",
             what,
-            way_out=f"Where that lasts, look into shim.log in {self._directory(session)}; killing the shim ends the agent.",
+            way_out=f"If that lasts, look into shim.log in {self._directory(session)}; killing that process ends the agent.",
         )
         finding = AdoptionFinding("silent")
         while finding.outcome == "silent":

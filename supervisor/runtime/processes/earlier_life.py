@@ -69,7 +69,7 @@ def set_aside(folder: Path, aside: Path) -> Path | None:
         if identity is not None and not nobody_left(launch):
             raise UsageError(
                 f"The name {folder.name!r} belongs to an agent of an earlier life of this state directory whose processes "
-                f"live (shim {identity.shim_pid}, CLI {identity.cli_pid}); nothing was started.",
+                f"live (CLI {identity.cli_pid}, held by process {identity.shim_pid}); nothing was started.",
                 way_out="Start the daemon again, which ends them, or choose another name.",
             )
     aside.mkdir(mode=0o700, parents=True, exist_ok=True)

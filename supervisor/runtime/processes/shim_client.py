@@ -251,12 +251,14 @@ class ShimClient:
             with anyio.fail_after(HELLO_SECONDS):
                 kind, payload = await self._next() or (0, b"")
         except TimeoutError:
-            raise LaunchError(f"The shim in {self.directory} said nothing for {HELLO_SECONDS:g} s.") from None
+            raise LaunchError(
+                f"The process that holds the CLI said nothing for {HELLO_SECONDS:g} s ({self.directory})."
+            ) from None
         if kind == wire.EXITED:
             raise LaunchError(f"The CLI was not started. {json.loads(payload)['error']}")
         if kind != wire.HELLO:
             log = await anyio.to_thread.run_sync(_tail, self.directory / "shim.log")
-            raise LaunchError(f"The shim closed before it spoke. Its log ends: {log!r}.")
+            raise LaunchError(f"The process that holds the CLI ended before it spoke. Its log ends: {log!r}.")
         hello = json.loads(payload)
         self.pid, self.cli_pid, self.containment = hello["shim_pid"], hello["cli_pid"], hello["containment"]
         self.identity = checked(hello.get("identity"))
@@ -313,7 +315,11 @@ def _refuse_another(connection: socket.socket, directory: Path, identity: Identi
     who = peer_of(connection)
     if who.uid != os.geteuid() or (identity is not None and who.pid != identity.shim_pid):
         name = process_tree.name(who.pid) or "which has ended"
-        wanted = f", in place of the agent's shim {identity.shim_pid}" if identity is not None else ""
+        wanted = (
+            f", in the place of process {identity.shim_pid}, which holds the agent's CLI"
+            if identity is not None
+            else ""
+        )
         raise ShimReplacedError(f"Process {who.pid} ({name}) of user {who.uid} listens in {directory}{wanted}.")
     if identity is not None and not is_running(identity):
         raise ConnectionRefusedError("it ended as it was connected to")
@@ -328,13 +334,14 @@ def _unreachable(
     while no_socket and not ended and identity is not None and is_running(identity) and process_tree.now() < deadline:
         process_tree.pause(POLL_SECONDS)  # of one that was killed the socket closes first
     if identity is None or ended or not is_running(identity):
-        return ShimGoneError(f"No shim listens in {directory}: {why}")
+        return ShimGoneError(f"No process that holds a CLI listens in {directory}: {why}")
     if no_socket:
         return ShimReplacedError(
-            f"The shim {identity.shim_pid} of agent {identity.agent!r} lives, and its socket in {directory} was taken away."
+            f"Process {identity.shim_pid}, which holds the CLI of agent {identity.agent!r}, lives, and its socket in {directory} "
+            "was taken away."
         )
     return ShimSilentError(
-        f"The shim {identity.shim_pid} of agent {identity.agent!r} does not speak with us: {why}",
+        f"Process {identity.shim_pid}, which holds the CLI of agent {identity.agent!r}, does not answer: {why}",
         way_out="The agent goes on; look into shim.log, or try again.",
     )
 
@@ -412,7 +419,9 @@ async def _start(spec: ShimSpec, connection: socket.socket, given: int) -> None:
                 pass_fds=(given,),
             )
     except OSError as error:
-        raise LaunchError(f"The shim of agent {spec.agent!r} was not started: {error}.") from error
+        raise LaunchError(
+            f"The process that holds the CLI of agent {spec.agent!r} was not started: {error}."
+        ) from error
     finally:
         os.close(log)
 

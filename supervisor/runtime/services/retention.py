@@ -134,5 +134,5 @@ def _forget(directory: Path) -> bool:
 def _lives(launch: Path) -> bool:
     identity = read_identity(launch)
     if identity is None and (launch / "agent.json").exists():
-        raise ValueError(f"{launch / 'agent.json'} cannot be read, so whether its shim lives is not known")
+        raise ValueError(f"{launch / 'agent.json'} cannot be read, so whether its processes live is not known")
     return identity is not None and is_running(identity)

@@ -79,7 +79,7 @@ def fail_closed(shim: ShimLoop, error: BaseException) -> None:
             break
         except (OSError, MemoryError) as again:
             log(f"Ending the agent failed: {again!r}. Trying again.")
-    shim.record = shim.describe_end(f"The shim failed, so the agent was ended: {error!r}.")
+    shim.record = shim.describe_end(f"The process that holds the CLI failed, so the agent was ended: {error!r}.")
     write_whole("exit.json", shim.written_record())
 
 

@@ -111,7 +111,7 @@ class House:
         try:
             peer = peer_of(connection)
         except OSError as error:
-            return RefusedPeer("unknown", f"who connects cannot be told ({error.strerror})", Peer(0, -1))
+            return RefusedPeer("unknown", f"who connects is not known ({error.strerror})", Peer(0, -1))
         try:
             return self._look(connection, peer)
         except Exception as error:  # noqa: BLE001 - whatever fails, who was not looked at does not get in

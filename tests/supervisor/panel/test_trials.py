@@ -32,6 +32,9 @@ async def test_a_change_of_the_policy_names_the_calls_that_it_would_decide_other
     async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
+        assert (await person.get("/trials")).text.count('method="dialog" data-form') == 2, (
+            "typed text outlives an early click"
+        )
         begun = (await person.post("/trials/replay", json={"policy": POLICY, "days": ""})).json()
         html = await through(person, begun["go"])
         assert "<b>1</b> of 2 calls in 1 run would be decided otherwise." in html

@@ -140,7 +140,7 @@ async def test_a_program_that_kills_the_shim_while_no_daemon_is_there_is_ended_b
 @pytest.mark.parametrize(
     ("program", "incident", "says"),
     [
-        (TAKE_THE_SOCKET, "shim_replaced", "listens in .* in place of the agent's shim"),
+        (TAKE_THE_SOCKET, "shim_replaced", "listens in .* which holds the agent's CLI"),
         (REMOVE_THE_SOCKET, "shim_replaced", "its socket in .* was taken away"),
         (
             SAY_THAT_IT_ENDED,

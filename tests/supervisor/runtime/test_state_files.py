@@ -248,6 +248,21 @@ def test_the_recorded_journal_with_every_kind_of_event_comes_to_the_same_with_an
     assert known(places, make) == known(alone, make)
 
 
+def test_a_start_that_reads_long_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("supervisor.runtime.state_files.TOLD_SECONDS", -1.0)
+    recorded: list[Any] = [record.event for record in read_records(RECORDED)]
+    places = places_in(tmp_path)
+    live_on(places, Play().make, recorded, {len(recorded) - 1})
+    places.snapshot.unlink()
+    caplog.clear()
+    with caplog.at_level("INFO", "chaperon"):
+        known(places, Play().make)
+    said = [one.getMessage() for one in caplog.records if "reading" in one.getMessage()]
+    assert said[0] == f"reading the journal: event 1 of {len(recorded):,}"
+
+
 @pytest.mark.parametrize("seed", [3, 4])
 def test_with_the_archive_a_start_makes_no_session_and_decodes_few_lines_of_those_who_ended(
     tmp_path: Path, seed: int

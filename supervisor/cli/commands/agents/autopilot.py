@@ -39,8 +39,8 @@ def autopilot(
 ) -> None:
     """Leave the agents alone until an end or a budget; with no option, show how it stands.
 
-    Each project is captured before. At the end, or once the budget is spent, no new task is claimed, all agents stand
-    still as their turns end, you are told, and a report is written. `chaperon resume --all` has them go on.
+    Each project is kept as a checkpoint before. At the end, or once the budget is spent, no new task is claimed, all
+    agents are held as their turns end, you are told, and a report is written. `chaperon resume --all` has them go on.
     """
     if seconds is not None and until is not None:
         raise click.UsageError("--for and --until do not go together: say one of them.")

@@ -462,7 +462,7 @@ FOUND = {
     "lost": "it is gone",
     "terminal": "it had ended before",
     "launched": "it was being started",
-    "silent": "its shim does not answer yet",
+    "silent": "the process that holds its CLI does not answer yet",
 }
 """A daemon's findings about an agent that it took over."""
 

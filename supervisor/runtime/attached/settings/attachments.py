@@ -265,7 +265,7 @@ def _read(path: Path) -> bytes | None:
         if folder.exists() and not folder.is_dir():
             raise AttachError(f"{folder} is no directory; nothing was changed.")
     if path.parent.is_symlink():
-        raise AttachError("Its folder is a link, so whose file it is cannot be told; nothing was changed.")
+        raise AttachError("Its folder is a link, so whose file it is is not known; nothing was changed.")
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -111,7 +111,7 @@ async def _remove(daemon: RemovalParts, known: Summary, by: str, lost: tuple[str
     except ChaperonError as error:
         return Removal(known.agent, False, tuple(removed), lost, error.what)
     if await anyio.to_thread.run_sync(forget_output, daemon.agents_folder, [known.agent]):
-        removed.append("the files of its shim")
+        removed.append("what its CLI printed")
     event = events.AgentRemoved(**daemon.stamp(known.agent), by=by, removed=tuple(removed), lost=lost)
     await daemon.journal.written(daemon.happened(event))
     return Removal(known.agent, True, tuple(removed), lost)

@@ -47,7 +47,7 @@ def test_every_figure_has_its_unit_and_money_its_currency() -> None:
     assert facts["cost"] == "$0.52 of $5.00; 20,000 tokens in, 5 from cache, 1,234 out; context 10% of 200,000"
     assert facts["processes"] == (
         "1 process, 120 MiB, 14 open files, 3 MiB in the workspace; 1 min 15 s of CPU, 300 MiB at most; "
-        "CLI 7, shim 8, held by cgroup:/x"
+        "CLI 7, held by process 8 and cgroup:/x"
     )
     assert facts["files"] == "1 added, 2 changed: a and 2 more"
     assert facts["agent"].startswith("a1, running for 4 min 10 s, since ")

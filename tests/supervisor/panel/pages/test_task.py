@@ -39,6 +39,8 @@ async def test_a_task_is_cancelled_and_tried_again_by_buttons_and_its_history_sa
         assert daemon.board.tasks.get(first).state is TaskState.CANCELLED
         page = (await person.get(f"/tasks/{first}")).text
         assert page.index("not now") < page.index("<h2>Prompt</h2>")
+        assert "with its agent" not in page
+        assert "False" not in page
         assert page.index('badge cancelled">', page.index("<h2>History</h2>")) < page.rindex('badge pending">')
         assert f'data-target="/tasks/{first}/cancel"' not in page
         assert (await person.post(f"/tasks/{first}/retry", json={})).status_code == 200

@@ -167,7 +167,7 @@ async def test_a_directory_with_a_long_path_is_as_good_as_any(yard: Yard) -> Non
 async def test_a_shim_that_cannot_begin_is_a_launch_error_with_its_log(yard: Yard) -> None:
     directory = yard.root / "taken"
     (directory / "out.log").mkdir(parents=True)
-    with pytest.raises(LaunchError, match=r"closed before it spoke.*out.log"):
+    with pytest.raises(LaunchError, match=r"ended before it spoke.*out.log"):
         await yard.launch("cat", directory=directory)
     assert not yard.living()
 
@@ -205,11 +205,11 @@ async def test_the_agent_outlives_its_starter_and_hangups_and_signals(yard: Yard
 
 
 async def test_nobody_to_attach_to_is_said(yard: Yard) -> None:
-    with pytest.raises(ShimGoneError, match="No shim listens"):
+    with pytest.raises(ShimGoneError, match="No process that holds a CLI listens"):
         await ShimClient.attach(yard.root / "nowhere", 0)
     shim = await yard.launch("true")
     await yard.finish(shim)
-    with pytest.raises(ShimGoneError, match="No shim listens"):
+    with pytest.raises(ShimGoneError, match="No process that holds a CLI listens"):
         await ShimClient.attach(shim.directory, 0)
 
 
@@ -337,7 +337,7 @@ async def test_whoever_took_the_shims_socket_over_is_not_spoken_with(yard: Yard)
         taken.bind(str(shim.directory / "shim.sock"))
         taken.listen()
         with pytest.raises(
-            ShimReplacedError, match=f"Process {os.getpid()} .* in place of the agent's shim {shim.pid}"
+            ShimReplacedError, match=f"Process {os.getpid()} .* in the place of process {shim.pid}, which holds"
         ):
             await yard.attach(shim.directory)
         taken.setblocking(False)

@@ -352,7 +352,7 @@ async def test_a_shim_that_fails_ends_the_agent_and_writes_down_why(yard: Yard) 
     yard.eventually(lambda: read_exit_record(shim.directory) is not None)
     record = read_exit_record(shim.directory)
     assert record is not None
-    assert "The shim failed, so the agent was ended: MemoryError" in (record.error or "")
+    assert "The process that holds the CLI failed, so the agent was ended: MemoryError" in (record.error or "")
     assert "in commands" in (shim.directory / "shim.log").read_text()
     assert not yard.living()
 
