@@ -40,6 +40,7 @@ WITHOUT = {
     "supervisor/runtime/merging/merge_rules.py": "settings; tests/supervisor/runtime/merging/test_merge_work.py",
     "supervisor/protocol/merges.py": "types; tests/supervisor/runtime/merging/test_merge_queue.py",
     "supervisor/runtime/api/routes/work/merges.py": "tests/supervisor/cli/commands/work/test_merge.py asks every route",
+    "supervisor/runtime/daemon/runner_tools.py": "types; tests/supervisor/runtime/daemon/test_runner.py",
     "supervisor/runtime/daemon/repository_hooks.py": "tests/supervisor/runtime/daemon/test_hooks.py",
     "supervisor/runtime/processes/contained.py": "tests/supervisor/runtime/merging/test_verification.py runs programs of every kind by it",
     "supervisor/runtime/shim/enter.py": "tests/supervisor/runtime/merging/test_verification.py is run through it",

@@ -22,7 +22,7 @@ from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.run import rehearse
 from supervisor.rehearsal.scenario import Scenario, ScenarioPaths
-from supervisor.runtime.daemon.runner import Runner
+from supervisor.runtime.daemon.agent_output import AgentOutput
 from supervisor.runtime.processes.launcher import WIRE
 from supervisor.runtime.processes.shim_client import ShimClient
 from tests.bench.figures import Figure, middle, percentile
@@ -75,10 +75,10 @@ async def supervised(latency: float, base: Path, models: list[ScriptedModel]) ->
 @contextmanager
 def watched(own: list[float], models: list[ScriptedModel]) -> Iterator[None]:
     """Note the daemon's own part of each review, and each model that is made."""
-    read, send, enter = Runner.read, ShimClient.send_line, ScriptedModel.__aenter__
+    read, send, enter = AgentOutput.read, ShimClient.send_line, ScriptedModel.__aenter__
     began: dict[bytes, float] = {}
 
-    async def timed_read(self: Runner, data: bytes) -> None:
+    async def timed_read(self: AgentOutput, data: bytes) -> None:
         for line in data.splitlines():
             if b'"PreToolUse"' in line and b'"hook_callback"' in line:
                 began[orjson.loads(line)["request_id"].encode()] = time.perf_counter()
@@ -94,11 +94,11 @@ def watched(own: list[float], models: list[ScriptedModel]) -> Iterator[None]:
         models.append(self)
         return await enter(self)
 
-    Runner.read, ShimClient.send_line, ScriptedModel.__aenter__ = timed_read, timed_send, noted_enter  # type: ignore[method-assign,assignment]
+    AgentOutput.read, ShimClient.send_line, ScriptedModel.__aenter__ = timed_read, timed_send, noted_enter  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        Runner.read, ShimClient.send_line, ScriptedModel.__aenter__ = read, send, enter  # type: ignore[method-assign]
+        AgentOutput.read, ShimClient.send_line, ScriptedModel.__aenter__ = read, send, enter  # type: ignore[method-assign]
 
 
 async def run(rounds: int, latency: float, own: list[float]) -> tuple[list[float], list[float]]:

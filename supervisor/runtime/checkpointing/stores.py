@@ -33,7 +33,7 @@ made 280 new stores a second, four made 160, and more were no faster."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CheckpointList:
     """All checkpoints, and the stores that could not be read."""
 
     checkpoints: tuple[Checkpoint, ...]
@@ -110,7 +110,7 @@ class Stores:
 
     # ── what there is ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def all(self) -> Listed:
+    async def all(self) -> CheckpointList:
         """Every checkpoint of every project, oldest first in each; a store that cannot be read is named."""
         found: list[Checkpoint] = []
         problems: list[str] = []
@@ -121,7 +121,7 @@ class Stores:
                 problems += [f"{store.ledger.path}: a line is no record: {line}" for line in store.ledger.damaged]
             except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
                 problems.append(f"{folder}: {error}")
-        return Listed(tuple(found), tuple(problems))
+        return CheckpointList(tuple(found), tuple(problems))
 
     async def find(self, name: str, agent: str = "") -> Checkpoint:
         """The checkpoint of this name.

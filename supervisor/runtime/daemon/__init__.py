@@ -1,6 +1,7 @@
 """The daemon, and the runners that perform what the cores of agents command.
 
 aftermath         the remains of a stopped agent
+agent_output      the output of an agent's CLI, told to the session line by line
 daemon            the daemon: every event goes through it once, and all that people ask of agents
 deferred_reviews  reviews that take longer than the gate's loop may be held
 hooks             the scripts for what happens, run beside all that the agents do, one after the other
@@ -10,6 +11,7 @@ outcomes          waits for the outcome of a request, by the request's id
 project_work      checkpoints and rollbacks of whole projects, as the daemon has them
 repository_hooks  hooks of a repository
 runner            the runner of one agent
+runner_tools      the parts that the runners of all agents share
 runners           the runners of agents: each is started with its agent or takes it over, and a failure in it ends that
                   agent alone
 submission        the submission of a task, and the check whether it can be taken

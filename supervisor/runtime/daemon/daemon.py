@@ -47,7 +47,8 @@ from supervisor.runtime.daemon.intake import Intake
 from supervisor.runtime.daemon.orders import carried_out
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.project_work import ProjectWork
-from supervisor.runtime.daemon.runner import CommandBatch, Tools
+from supervisor.runtime.daemon.runner import CommandBatch
+from supervisor.runtime.daemon.runner_tools import Tools
 from supervisor.runtime.daemon.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.daemon.usage_turns import UsageTurns

@@ -8,10 +8,9 @@ import contextlib
 import math
 import signal
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 import anyio.lowlevel
@@ -19,11 +18,9 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from monitors.contract.errors import ChaperonError
-from monitors.contract.wording import size
 from monitors.contract.words import Severity
 from supervisor.core.timers import RETRY
 from supervisor.protocol import events
-from supervisor.protocol.claude.messages import decode, request_id_of
 from supervisor.protocol.commands import (
     ApplyLimits,
     Capture,
@@ -47,21 +44,17 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
-from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
-from supervisor.runtime.clock import Clock
+from supervisor.runtime.daemon.agent_output import AgentOutput
+from supervisor.runtime.daemon.runner_tools import Tools
 from supervisor.runtime.daemon.timers import Timers
-from supervisor.runtime.incidents.feed import IncidentFeed
-from supervisor.runtime.journal.journal import Journal, JournalState
+from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import shim_client, shim_events, shim_remains
 from supervisor.runtime.processes.agent_link import AgentLink
-from supervisor.runtime.processes.bounds.cgroups import Ceiling
 from supervisor.runtime.processes.bounds.limits import Enforcer
-from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
 from supervisor.runtime.processes.hand_stop import noted_stop
 from supervisor.runtime.processes.identity import read_identity
-from supervisor.runtime.processes.launcher import Brings
-from supervisor.runtime.processes.leftovers import Cleared, end_by_hand, survivors
+from supervisor.runtime.processes.leftovers import EndedProcesses, end_by_hand, survivors
 from supervisor.runtime.shim import wire
 
 FREEZE_ID = "session"
@@ -80,76 +73,6 @@ processes that the kernel holds, and some milliseconds usually."""
 
 GIVE_UP_SECONDS = 5.0
 """How long the end of a tree is waited for after a failure of our own: it takes 0.2 s."""
-
-
-class Launcher(Protocol):
-    """Starts the processes of an agent."""
-
-    def brings(self, agent: str, workspace: str) -> Brings:
-        """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
-        ...
-
-    async def launch(
-        self, agent: str, command: Launch, brings: Brings | None = None, had: Sequence[str] = ()
-    ) -> shim_client.ShimClient:
-        """Start shim and CLI; what agents `had` of the session in which it goes on is handed to it.
-
-        Raises:
-            LaunchError: They could not be started; nothing of them runs.
-        """
-        ...
-
-    def seal_of(self, directory: Path) -> bytes:
-        """Return the key of what a launch printed; empty if that is in the clear. Blocks."""
-        ...
-
-    def limit(self, containment: str, ceiling: Ceiling) -> tuple[str, ...]:
-        """Set a ceiling on an agent's control group.
-
-        Returns the names of files that could not be set, all if there is no group.
-        """
-        ...
-
-    def clear(self, containment: str) -> None:
-        """Give back what an agent that has ended held of the machine: its control group. Blocks."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Shared parts of runners."""
-
-    journal: Journal
-    incidents: IncidentFeed
-    launcher: Launcher
-    clock: Clock
-    happened: Callable[[events.AnyEvent], object]
-    """Journals an event, lets its session decide, and hands the commands to the agent's runner."""
-    capture: Callable[[str, Capture], object]
-    """Has a checkpoint made, and its outcome reported; returns at once."""
-    look: Callable[[str, LookAtChanges], object]
-    """Looks which files changed; the result of a look after a call is reported later."""
-    look_again: Callable[[str, LookAtGrounds], object]
-    """Checks whether the grounds of a review still hold; the result is reported later."""
-    review: Callable[[str, ReviewElsewhere], object]
-    """Has a review made in another process, and the outcome reported; returns at once."""
-    restore: Callable[[str, RestoreCheckpoint], object]
-    """Has a checkpoint's files restored, and the outcome reported; returns at once."""
-    fault: Callable[..., object]
-    """Notes an incident that is no decision: the agent, the incident's type, a sentence and, if it is not high, its
-    severity."""
-    answers_due: Callable[[str], bool]
-    """Whether the CLI of the agent waits for something from us."""
-    reattached: Callable[[str], object]
-    """Has the agent's session ask again for all that is due, for what was sent to its shim may be lost."""
-    account: Callable[[], str] = str
-    """Names the account that pays for the calls of agents that are launched."""
-    had_session: Callable[[str], Sequence[str]] = lambda _: ()
-    """Names the agents that were in a session of the CLI, the last one first."""
-    before_relaunch: Callable[[str], Awaitable[None]] | None = None
-    """Runs what comes before each further launch of an agent; raises ChaperonError if the agent may not be launched."""
-    in_turn: Callable[[str, Callable[[], object]], object] = lambda _, go_on: go_on()
-    """Has an agent whose wait is over go on once its turn has come, by the function that is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +122,7 @@ class Runner:
         self._enforcer: Enforcer | None = None
         self._limited: ApplyLimits | None = None
         self._digest: str | None = None
-        self._splitter = LineSplitter(offset)
-        self._errors = ErrorOutput(errors)
+        self._output = AgentOutput(agent, tools, offset, errors)
         self._put, self._take = anyio.create_memory_object_stream[CommandBatch](math.inf)
         self._queued = 0
         """Batches for the task of `run` that are not performed yet."""
@@ -374,7 +296,7 @@ class Runner:
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:
         if command.number > 1:
             await anyio.to_thread.run_sync(self._tools.launcher.clear, self._held)
-            self._splitter, self._errors = LineSplitter(0), ErrorOutput()
+            self._output = AgentOutput(self.agent, self._tools)
             if self._tools.before_relaunch is not None:
                 try:
                     await self._tools.before_relaunch(self.agent)
@@ -471,8 +393,7 @@ class Runner:
         attempts = 0
         while True:
             try:
-                where = self._splitter.received, self._errors.received
-                return await shim_client.ShimClient.attach(directory, *where, self._identity)
+                return await shim_client.ShimClient.attach(directory, *self._output.received, self._identity)
             except shim_client.ShimSilentError as error:
                 attempts += 1
                 if attempts == SILENT_ATTEMPTS:
@@ -489,9 +410,9 @@ class Runner:
         async for heard in shim.events():
             match heard:
                 case shim_events.CliOutput():
-                    await self.read(heard.data)
+                    await self._output.read(heard.data)
                 case shim_events.Errors():
-                    await self._read_errors(heard.data)
+                    await self._output.read_errors(heard.data)
                 case shim_events.Accepted():
                     self._tools.happened(events.InputAccepted(**self._stamp(), key=heard.key))
                 case shim_events.Frozen() if self._keeps_limits(heard.id):
@@ -506,7 +427,7 @@ class Runner:
                     if heard.record.left or await self._survivors():
                         await self._end_the_rest(shim.directory)
                     await self._heed_stop(shim.directory)
-                    self.exited(heard.record)
+                    self._output.exited(heard.record)
                 case shim_events.Fault(kind=wire.NOT_FROZEN) if self._keeps_limits(heard.id):
                     log.info("agent %s: %s It is tried again.", self.agent, heard.text)
                 case shim_events.Fault(kind=wire.LINE_REFUSED):
@@ -518,30 +439,6 @@ class Runner:
     def _keeps_limits(self, id_: str) -> bool:
         """Whether the freeze of this id was for a limit, and not for the session."""
         return self._enforcer is not None and self._enforcer.is_own(id_)
-
-    async def read(self, data: bytes) -> None:
-        """Tell the session the lines that the bytes complete; waits while the journal has no room."""
-        for line in self._splitter.feed(data):
-            if not self._tools.journal.accepting:
-                await self._tools.journal.room()
-            self._line(line)
-        await anyio.lowlevel.checkpoint()  # one chatty agent must not hold up the answers to others
-
-    def _line(self, line: Line | OversizedLine) -> None:
-        if isinstance(line, OversizedLine):
-            self._tools.happened(
-                events.LinePassedOver(
-                    **self._stamp(), start=line.start, end=line.end, request_id=request_id_of(line.head)
-                )
-            )
-            what = (
-                f"Agent {self.agent} printed a line of {size(line.end - line.start)}, over the cap; it was passed over."
-            )
-            self._tools.fault(self.agent, "line_passed_over", what)
-            return
-        frame = decode(line.data)
-        text = line.data.decode(errors="replace") if frame is None else None
-        self._tools.happened(events.LineReceived(**self._stamp(), end=line.end, frame=frame, text=text))
 
     async def _survivors(self) -> set[int]:
         """Return the survivors of a tree that the shim reports as ended, by a look of our own."""
@@ -568,11 +465,12 @@ class Runner:
         cleared = await end_by_hand(self._identity, directory) if replaced else None
         seal = await anyio.to_thread.run_sync(self._tools.launcher.seal_of, directory)
         record = await anyio.to_thread.run_sync(shim_remains.read_exit_record, directory, seal)
-        rest = shim_remains.read_rest(directory, self._splitter.received, seal)
+        printed, erred = self._output.received
+        rest = shim_remains.read_rest(directory, printed, seal)
         while data := await anyio.to_thread.run_sync(next, rest, b""):  # a piece at a time: it may be gigabytes
-            await self.read(data)
-        errors = await anyio.to_thread.run_sync(shim_remains.read_errors, directory, self._errors.received, seal)
-        await self._read_errors(errors)
+            await self._output.read(data)
+        errors = await anyio.to_thread.run_sync(shim_remains.read_errors, directory, erred, seal)
+        await self._output.read_errors(errors)
         if replaced:
             what = f"Agent {self.agent} can no longer be watched over and was ended. {replaced} {_done(cleared)}."
             self._tools.fault(self.agent, "shim_replaced", what, Severity.CRITICAL)
@@ -584,7 +482,7 @@ class Runner:
             return False
         if record is not None:
             await self._end_the_rest(directory)
-            self.exited(record)
+            self._output.exited(record)
             return True
         identity = self._identity or await anyio.to_thread.run_sync(read_identity, directory)
         if identity is not None:
@@ -608,25 +506,6 @@ class Runner:
             self._tools.happened(events.StopRequested(**self._stamp(), by=stop.by, reason=stop.reason, force=True))
         return stop is not None
 
-    def exited(self, record: shim_events.ExitRecord) -> None:
-        """Pass the end of the CLI to the session; a last line that was cut comes first."""
-        if cut := self._splitter.finish():
-            self._line(cut)
-        self._told_of(self._errors.finish())
-        self._tools.happened(
-            events.AgentExited(
-                **self._stamp(),
-                code=record.code,
-                signal=record.signal,
-                stderr_tail=record.error or record.stderr_tail,
-                rusage={
-                    "user_seconds": record.user_seconds,
-                    "system_seconds": record.system_seconds,
-                    "max_rss_kib": record.max_rss_kib,
-                },
-            )
-        )
-
     async def give_up(self, why: str) -> bool:
         """End the agent after a failure of our own, since it is no longer watched. Returns whether its end was seen."""
         gone = False
@@ -640,19 +519,6 @@ class Runner:
         self._tools.happened(events.AgentVanished(**self._stamp(), reason=f"chaperon failed: {why}", ours=True))
         return gone
 
-    async def _read_errors(self, data: bytes) -> None:
-        """Tell the session the lines of error output that the bytes complete; waits while the journal has no room."""
-        if not self._tools.journal.accepting:
-            await self._tools.journal.room()
-        self._told_of(self._errors.feed(data, self._tools.clock.mono()))
-        await anyio.lowlevel.checkpoint()  # as in `read`
-
-    def _told_of(self, lines: Iterable[TakenLine]) -> None:
-        for line in lines:
-            self._tools.happened(
-                events.ErrorLineReceived(**self._stamp(), end=line.end, text=line.text, passed_over=line.passed_over)
-            )
-
     def _stamp(self) -> EventStamp:
         return self._tools.clock.stamp(self.agent)
 
@@ -662,7 +528,7 @@ def _only_answers(command: Command) -> bool:
     return isinstance(command, WriteEvent | SendLine) or (isinstance(command, LookAtChanges) and command.review is None)
 
 
-def _done(cleared: Cleared | None) -> str:
+def _done(cleared: EndedProcesses | None) -> str:
     """Describe the end of an agent's processes, or that nothing is known of them."""
     return (
         "nobody knows who its processes were, so whether some are left is not known"

@@ -19,7 +19,7 @@ from host.children import ChildCommand, ChildResult, run_child_async
 from host.durable import is_temporary, replace_file
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import checked
-from supervisor.runtime.processes.leftovers import Cleared, end_leftovers
+from supervisor.runtime.processes.leftovers import EndedProcesses, end_leftovers
 from supervisor.runtime.shim import enter as program
 from supervisor.runtime.shim import marks, process_tree
 
@@ -53,7 +53,7 @@ class ContainedResult:
     """How a program ended."""
 
     child: ChildResult
-    left: Cleared
+    left: EndedProcesses
     """The processes that outlived it and were ended then."""
 
 
@@ -120,7 +120,7 @@ def _note(note: Path, command: ContainedCommand) -> Identity:
     return identity
 
 
-def _end(note: Path, identity: Identity) -> Cleared:
+def _end(note: Path, identity: Identity) -> EndedProcesses:
     cleared = end_leftovers(identity)
     note.unlink(missing_ok=True)
     return cleared

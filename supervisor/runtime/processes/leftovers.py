@@ -31,7 +31,7 @@ SHIM_PROGRAM = "/supervisor/runtime/shim.py\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
+class EndedProcesses:
     """The result of ending an agent's processes."""
 
     ended: tuple[str, ...]
@@ -64,7 +64,7 @@ def find_leftovers(identity: Identity) -> set[int]:
     return set() if is_running(identity) else _in_group(identity) | _known_again(identity)
 
 
-def end_leftovers(identity: Identity) -> Cleared:
+def end_leftovers(identity: Identity) -> EndedProcesses:
     """End them, looking again until none is found or the time is up. Blocks for some milliseconds, at most 3 s."""
     deadline = process_tree.now() + process_tree.END_SECONDS
     named: dict[int, str] = {}
@@ -75,10 +75,10 @@ def end_leftovers(identity: Identity) -> Cleared:
         for pid in _known_again(identity):
             _kill(pid, identity)
         process_tree.pause()
-    return Cleared(tuple(f"{pid} {name}" for pid, name in sorted(named.items())), len(found), _strays(identity))
+    return EndedProcesses(tuple(f"{pid} {name}" for pid, name in sorted(named.items())), len(found), _strays(identity))
 
 
-def end_everything(identity: Identity) -> Cleared:
+def end_everything(identity: Identity) -> EndedProcesses:
     """End an agent whose shim does not do it: the tree below the shim, the shim, and the rest. Blocks, at most 7 s.
 
     The tree comes first: below a living shim no process escapes by the end of its parent. That holds for a frozen shim
@@ -93,7 +93,7 @@ def end_everything(identity: Identity) -> Cleared:
     cleared = end_leftovers(identity)
     left = cleared.left + is_running(identity)
     ended = (*(f"{pid} {name}" for pid, name in sorted(named.items())), *cleared.ended)
-    return Cleared(ended, left, cleared.strays)
+    return EndedProcesses(ended, left, cleared.strays)
 
 
 def survivors(identity: Identity) -> set[int]:
@@ -125,7 +125,7 @@ def nobody_left(directory: Path, known: Identity | None = None) -> bool:
     return identity is None or (not is_running(identity) and end_leftovers(identity).left == 0)
 
 
-async def end_by_hand(known: Identity | None, directory: Path) -> Cleared | None:
+async def end_by_hand(known: Identity | None, directory: Path) -> EndedProcesses | None:
     """End everything of a launch without its shim; None if its processes are not known.
 
     Arguments as for `nobody_left`.

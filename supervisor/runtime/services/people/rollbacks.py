@@ -164,7 +164,7 @@ async def roll_back(parts: RollbackParts, agent: str, how: RollbackRequest, by: 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenCheckpoint:
     """A checkpoint that was written into a workspace of its own."""
 
     checkpoint: str
@@ -174,7 +174,7 @@ class Written:
     """Paths that could not be written, each with the reason."""
 
 
-async def to_new_workspace(parts: RollbackParts, name: str, agent: str) -> Written:
+async def to_new_workspace(parts: RollbackParts, name: str, agent: str) -> WrittenCheckpoint:
     """Write a checkpoint into a new workspace, whatever became of its own; no agent and no file of another is touched.
 
     Raises:
@@ -194,7 +194,7 @@ async def to_new_workspace(parts: RollbackParts, name: str, agent: str) -> Writt
     kept = await parts.checkpoint_manager.write_out(target, made.path)
     await parts.checkpoint_manager.release(made.path)
     await parts.worktrees.keep(made, f"it was made for checkpoint {name}")
-    return Written(name, made.path, made.branch, kept)
+    return WrittenCheckpoint(name, made.path, made.branch, kept)
 
 
 async def forget_project(parts: RollbackParts, project: str) -> None:

@@ -10,7 +10,13 @@ import pytest
 
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import is_running, read_identity
-from supervisor.runtime.processes.leftovers import Cleared, end_everything, end_leftovers, find_leftovers, survivors
+from supervisor.runtime.processes.leftovers import (
+    EndedProcesses,
+    end_everything,
+    end_leftovers,
+    find_leftovers,
+    survivors,
+)
 from supervisor.runtime.processes.shim_client import ShimGoneError
 from supervisor.runtime.processes.shim_remains import read_exit_record
 
@@ -62,7 +68,7 @@ async def test_one_that_lowers_its_mark_is_left_alone_and_named(yard: Yard) -> N
     seconds = 100_000 + os.getpid()  # names it among those of other tests
     identity = await lose(yard, f"bash -c 'ulimit -x 7; exec setsid env -i sleep {seconds}' & echo up; read x")
 
-    def strays(cleared: Cleared) -> list[str]:
+    def strays(cleared: EndedProcesses) -> list[str]:
         ours = f"sleep\0{seconds}\0".encode()
         return [each for each in cleared.strays if command_line(each.split()[0]) == ours]
 

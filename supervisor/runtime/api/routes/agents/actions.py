@@ -45,7 +45,7 @@ class Waiting(BaseModel):
     """How long after that it is denied, and how long a host is listed."""
 
 
-class ToReview(SubmissionRequest):
+class ReviewBody(SubmissionRequest):
     """An action that is only thought of."""
 
     tool: str
@@ -91,7 +91,7 @@ def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> 
         )
 
     @api.post("/v1/review", response_class=Response, responses={200: {"model": Review}})
-    async def review(wanted: ToReview) -> Response:
+    async def review(wanted: ReviewBody) -> Response:
         """Return the gate's answer to an action that no agent takes; nothing is noted."""
         return AnsweredElsewhere(reader, Reviewing.of(Action(wanted.tool, wanted.input, wanted.cwd, wanted.workspace)))
 

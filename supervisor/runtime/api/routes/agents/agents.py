@@ -33,7 +33,7 @@ MOST_NAMES = 100
 NAMED = Query([], max_length=MOST_NAMES, description="Only those of this name; may be given more than once.")
 
 
-class Said(SubmissionRequest):
+class MessageBody(SubmissionRequest):
     """A message to an agent."""
 
     text: str
@@ -111,7 +111,7 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         return daemon.board.explained(agent, daemon.mono())
 
     @api.post("/v1/agents/{agent}/say")
-    async def say(agent: str, said: Said, by: By) -> AgentAnswer:
+    async def say(agent: str, said: MessageBody, by: By) -> AgentAnswer:
         """Tell the agent something: into its running turn, or as a new one."""
         return await daemon.request(
             events.SayRequested(**daemon.stamp(agent), id=said.request_id or _id(), text=_words(said), by=by)
@@ -146,7 +146,7 @@ def agent_routes(api: FastAPI, daemon: AgentRouteParts, turnstile: Turnstile) ->
         return await daemon.request(stop)
 
 
-def _words(said: Said) -> str:
+def _words(said: MessageBody) -> str:
     if not said.text.strip():
         raise UsageError("There is nothing to say: the text is empty. Nothing was sent.")
     return said.text

@@ -18,7 +18,7 @@ MOST_SECONDS = 30 * 86_400.0
 """Longest time of an allowance; a longer need is a case for a rule in the configuration."""
 
 
-class ToAllow(SubmissionRequest):
+class AllowanceBody(SubmissionRequest):
     """The calls to allow; at least one of `rule` and `text`."""
 
     rule: str = Field("", max_length=200)
@@ -66,7 +66,7 @@ def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
         ]
 
     @api.post("/v1/agents/{agent}/allowances", status_code=201)
-    async def allow(agent: str, wanted: ToAllow, by: By) -> Allowed:
+    async def allow(agent: str, wanted: AllowanceBody, by: By) -> Allowed:
         """Let the agent do something that the reviewer would block, once or for a while."""
         if wanted.tool == HOST_TOOL:
             _check_host(wanted)
@@ -96,7 +96,7 @@ def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:
         return await daemon.request(events.AllowanceRevoked(**daemon.stamp(agent), id=id_, by=by))
 
 
-def _check_host(wanted: ToAllow) -> None:
+def _check_host(wanted: AllowanceBody) -> None:
     """Refuse what is no host.
 
     Raises:

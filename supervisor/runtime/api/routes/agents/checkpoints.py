@@ -32,13 +32,13 @@ class CheckpointBody(SubmissionRequest):
     note: str = ""
 
 
-class Whose(SubmissionRequest):
+class CheckpointOwner(SubmissionRequest):
     """The agent of the checkpoint, if several have its name."""
 
     agent: str = ""
 
 
-class PlanBody(Whose):
+class PlanBody(CheckpointOwner):
     """Options of a rollback's plan."""
 
     with_branch: bool = False
@@ -105,7 +105,7 @@ def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: Rea
         return which
 
     @api.post("/v1/checkpoints/{name}/forget")
-    async def forget(name: str, whose: Whose | None = None) -> dict[str, Any]:
+    async def forget(name: str, whose: CheckpointOwner | None = None) -> dict[str, Any]:
         """Forget one checkpoint."""
         found = await daemon.checkpoint_manager.stores.find(name, whose.agent if whose else "")
         await daemon.checkpoint_manager.stores.forget(found)
@@ -130,7 +130,7 @@ def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: Rea
         return {"agent": found.agent, "live": found.live, **facts}
 
     @api.post("/v1/checkpoints/{name}/workspace", status_code=201)
-    async def write(name: str, whose: Whose | None = None) -> rollbacks.Written:
+    async def write(name: str, whose: CheckpointOwner | None = None) -> rollbacks.WrittenCheckpoint:
         """Write a checkpoint into a new workspace. No agent is touched."""
         return await rollbacks.to_new_workspace(daemon, name, whose.agent if whose else "")
 

@@ -17,7 +17,7 @@ from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.socket.peer import By
 
 
-class Became(SubmissionRequest):
+class OutcomeReport(SubmissionRequest):
     """A person's outcome for an issue."""
 
     pattern: str
@@ -59,7 +59,7 @@ def outcome_routes(api: FastAPI, daemon: OutcomeParts, patterns: Callable[[], Co
         return [_lesson(name, tally) for name, tally in sorted(daemon.board.lessons.learned.patterns.items())]
 
     @api.post("/v1/agents/{agent}/outcomes")
-    async def say(agent: str, became: Became, by: By) -> Lesson:
+    async def say(agent: str, became: OutcomeReport, by: By) -> Lesson:
         """Say what became of an issue of an agent, live or ended. What is said later replaces what was said before."""
         summary = daemon.board.summary(agent)
         _refuse_unseen(summary, became, patterns())
@@ -85,7 +85,7 @@ def outcome_routes(api: FastAPI, daemon: OutcomeParts, patterns: Callable[[], Co
         return _lesson(pattern, daemon.board.lessons.learned.tally(pattern))
 
 
-def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) -> None:
+def _refuse_unseen(agent: Summary, became: OutcomeReport, patterns: Collection[str]) -> None:
     """Refuse an impossible outcome.
 
     Only raised issues can be confirmed, and only known patterns can be missed.
@@ -102,7 +102,7 @@ def _refuse_unseen(agent: Summary, became: Became, patterns: Collection[str]) ->
     )
 
 
-def _said_before(agent: Summary, became: Became) -> IssueOutcome | None:
+def _said_before(agent: Summary, became: OutcomeReport) -> IssueOutcome | None:
     """Return the earlier outcome of the same pattern; refuses to count the same twice."""
     earlier = agent.said.get(became.pattern)
     if earlier == became.outcome:
