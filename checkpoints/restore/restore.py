@@ -82,7 +82,7 @@ class Restorer:
                 target=target,
                 undo=undo,
                 changes=describe(work.pairs),
-                lost=_without_kept(compare(self._store, target, undo), work.kept),
+                lost=_touched(compare(self._store, target, undo), work.pairs),
                 kept=work.kept,
                 unusual=unusual(self._store, undo, work.pairs),
                 warnings=self._warnings(target, undo, with_branch=with_branch),
@@ -318,7 +318,7 @@ def _some(paths: Sequence[bytes] | set[bytes]) -> str:
     return ", ".join(shown) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
 
 
-def _without_kept(lost: Sequence[Difference], kept: Sequence[Kept]) -> tuple[Difference, ...]:
-    """Return what is lost without what stays as it is."""
-    spared = {one.path for one in kept}
-    return tuple(one for one in lost if one.path not in spared)
+def _touched(differences_: Sequence[Difference], pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+    """Return the differences at these paths alone: whatever else is not as in the target stays as it is."""
+    paths = {text_of(pair.path) for pair in pairs}
+    return tuple(one for one in differences_ if one.path in paths)

@@ -429,15 +429,18 @@ def ending(agent: Agent, changes: Mapping[str, Any] | None) -> str:
     return clean(f"{agent['agent']}: {agent['state']} after {lasted}: {', '.join(filter(None, parts))}", SENTENCE)
 
 
-def summing_up(agent: Agent, since: str) -> list[str]:
+def summing_up(agent: Agent, since: str, *, changed: bool = True) -> list[str]:
     """Return the lines below the end of a run: its tests, where its work is, and the very command that undoes it.
 
     Args:
         agent: What the daemon knows of it.
         since: The checkpoint of its start; empty if there is none.
+        changed: Whether it changed files: a branch of its own without commits has gone with its workspace.
     """
     name, branch = clean(agent["agent"], 40), clean(agent["branch"], 200)
-    if branch:
+    if branch and not changed and agent["workspace_closed"].startswith("removed"):
+        work = ""
+    elif branch:
         work = f"branch {branch}: git merge {branch} takes it over, chaperon rm --force {name} drops it"
     else:
         work = f"chaperon rollback {clean(since, 80)} --agent {name}" if since else ""

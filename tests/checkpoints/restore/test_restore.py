@@ -196,6 +196,22 @@ def test_a_folder_with_ignored_files_in_it_stays_and_is_named(workspace: Path, c
     assert [path.name for path in (workspace / "new").iterdir()] == ["x.log"]
 
 
+def test_what_lies_in_a_folder_that_stays_for_its_ignored_files_is_not_said_to_be_lost(
+    workspace: Path, capturer: Capturer
+) -> None:
+    (workspace / "made").write_text("a file")
+    target = capturer.capture(MOMENT)
+    (workspace / "made").unlink()
+    (workspace / "made").mkdir()
+    for name in ("x.log", "captured"):
+        (workspace / "made" / name).write_text("of now")
+    (workspace / "gone").write_text("of now")
+    plan = Restorer(capturer).plan(target, MOMENT)
+    assert ([one.path for one in plan.kept], [one.path for one in plan.lost]) == (["made"], ["gone"])
+    go_back(capturer, target)
+    assert sorted(path.name for path in (workspace / "made").iterdir()) == ["captured", "x.log"]
+
+
 def test_an_ignored_file_where_the_target_has_one_is_not_replaced(workspace: Path, capturer: Capturer) -> None:
     (workspace / "data").write_text("captured")
     target = capturer.capture(MOMENT)

@@ -409,10 +409,12 @@ class _Run:
         for line in self._view.rest():
             terminal.echo(line)
         known = self._daemon.get(common.agent_path(self._agent))
-        told = agent_words.ending(known, changes_of(self._daemon, self._agent))
+        changes = changes_of(self._daemon, self._agent)
+        changed = changes is None or any(changes["counts"].values())
+        told = agent_words.ending(known, changes)
         terminal.echo(f"{told}.")
         if self._patience:  # a daemon is there to be asked afterwards
-            for line in agent_words.summing_up(known, self._start()):
+            for line in agent_words.summing_up(known, self._start(), changed=changed):
                 terminal.echo(line)
 
     def _start(self) -> str:

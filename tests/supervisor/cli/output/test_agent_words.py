@@ -197,6 +197,9 @@ def test_the_end_of_a_run_names_its_tests_and_the_command_that_undoes_it() -> No
     (work,) = [line for line in summing_up({**told, "branch": "chaperon/a1"}, "s") if "work" in line]
     assert "git merge chaperon/a1" in work
     assert "chaperon rm --force a1" in work
+    gone = {**told, "branch": "chaperon/a1", "workspace_closed": "removed: nothing in it would be lost"}
+    assert not any("chaperon/a1" in line for line in summing_up(gone, "s", changed=False))
+    assert any("chaperon/a1" in line for line in summing_up(gone, "s", changed=True))
 
 
 def test_the_command_that_lifts_a_pause_of_a_repository_can_be_given_as_it_is_shown() -> None:
