@@ -5,7 +5,7 @@ from pathlib import Path
 import pygit2
 
 from checkpoints.errors import CheckpointError
-from checkpoints.workspace import repository
+from checkpoints.project_refs import open_project
 from checkpoints.worktrees import BRANCHES
 
 KEEPING = ("refs/heads/", "refs/remotes/", "refs/tags/")
@@ -59,10 +59,7 @@ def remove_branch(project: Path, branch: str) -> str:
 
 
 def _opened(project: Path) -> pygit2.Repository:
-    opened = repository.open_worktree(project)
+    opened = open_project(project)
     if opened is None:
-        try:
-            return pygit2.Repository(str(project))
-        except (pygit2.GitError, OSError) as error:
-            raise CheckpointError(f"{project} is no git repository any more.") from error
+        raise CheckpointError(f"{project} is no git repository any more.")
     return opened

@@ -3,6 +3,7 @@
 Only refs, HEADs and indexes are touched, by libgit2, which runs no hook. All of it blocks, and can be done again.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -202,12 +203,16 @@ def open_project(project: Path) -> pygit2.Repository | None:
     Raises:
         CheckpointError: There is one, and it cannot be opened.
     """
-    opened = repository.open_worktree(project) if repository.find(project) is not None else None
-    if opened is not None:
+    if os.path.lexists(project / ".git"):
+        opened = repository.worktree_or_why(project)
+        if isinstance(opened, str):
+            raise CheckpointError(f"The repository of {project} cannot be opened: {opened}.")
         return opened
-    if not (project / "HEAD").is_file() and not (project / ".git").exists():
+    if not (project / "HEAD").is_file():
         return None
+    if endless := repository.endless_file(repository.GitFolders(project, project)):
+        raise CheckpointError(f"The repository {project} cannot be opened: {endless} is a named pipe.")
     try:
         return pygit2.Repository(str(project))
     except (pygit2.GitError, OSError) as error:
-        raise CheckpointError(f"The repository of {project} cannot be opened: {error}.") from error
+        raise CheckpointError(f"The repository {project} cannot be opened: {error}.") from error

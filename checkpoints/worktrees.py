@@ -65,13 +65,13 @@ class ProjectWorktrees:
         """Keep worktrees of this project in this folder, each with a record beside it.
 
         Raises:
-            UsageError: The project is no git repository.
+            UsageError: The project is no git repository, or one that cannot be read.
         """
-        found = repository.open_worktree(project)
-        if found is None:
+        found = repository.worktree_or_why(project)
+        if isinstance(found, str):
             raise UsageError(
-                f"{project} is no git repository, so agents cannot have workspaces of their own there.",
-                way_out="Run `git init` and make a first commit, or let the agent work in the folder itself.",
+                f"Agents cannot have workspaces of their own in {project}: {found}.",
+                way_out="Mend that (it takes `git init` and a first commit), or let the agent work in the folder itself.",
             )
         self.project = project
         self.folder = folder

@@ -8,10 +8,12 @@ from blockbuster import blockbuster_ctx
 ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
     # A kernel file in memory, once at the start.
     ("supervisor/runtime/clock.py", frozenset({"boot_id"})),
+    # One kernel file in memory, and only of a process that seems to be below an agent.
+    ("supervisor/runtime/daemon/daemon.py", frozenset({"_is_below"})),
     # What a review asks of the disk: a few looks at single paths, microseconds each, since it must not wait for a thread.
     ("supervisor/runtime/filesystem.py", frozenset({"ignored", "kind", "names", "real", "stamp", "text"})),
     # What a correction asks of git: the path up to the worktree, and its configuration.
-    ("checkpoints/workspace/repository.py", frozenset({"open_worktree"})),
+    ("checkpoints/workspace/repository.py", frozenset({"worktree_or_why"})),
     # What a correction asks of the workspace when one is chosen: bounded by entries and commits, some 20 ms in all.
     ("supervisor/runtime/assembly/workspace_facts.py", frozenset({"_entries", "_looked_at", "_node", "_python", "moved_to", "owner_and_mode"})),
     # What a test itself looks at between two steps.
@@ -38,7 +40,7 @@ ALLOWED: tuple[tuple[str, frozenset[str]], ...] = (
         "test_a_process_with_another_nonce_is_nobody_of_ours",
         "test_those_that_cleared_their_environment_are_found_with_a_cgroup_and_without",
         "test_one_that_lowers_its_mark_is_left_alone_and_named", "test_a_look_of_our_own_finds_who_lives",
-        "test_an_agent_whose_shim_stands_still_is_ended_without_it",
+        "test_an_agent_whose_shim_stands_still_is_ended_without_it", "test_another_agent_that_a_shim_watches_is_no_stray",
         "test_the_cli_does_not_outlive_its_shim_but_tools_do_until_they_are_ended",
     })),
 )  # fmt: skip

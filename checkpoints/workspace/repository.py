@@ -78,32 +78,41 @@ def above(directory: Path) -> Path | None:
 
 
 def open_worktree(directory: Path) -> pygit2.Repository | None:
-    """Return libgit2's view of the worktree that a directory is in; None if there is none, or it cannot be opened.
+    """Return libgit2's view of the worktree that a directory is in; None if there is none, or it cannot be opened."""
+    opened = worktree_or_why(directory)
+    return None if isinstance(opened, str) else opened
+
+
+def worktree_or_why(directory: Path) -> pygit2.Repository | str:
+    """Return libgit2's view of the worktree that a directory is in, or the reason why there is none, as a clause.
 
     `core.worktree` would have libgit2 take another folder for the worktree. An agent can set it at any time, so it is
     never obeyed.
     """
     try:
         top = above(directory.resolve())
-        if top is None or _holds_up(find(top)):
-            return None
+        if top is None:
+            return "it is in no git repository"
+        if endless := endless_file(find(top)):
+            return f"git would wait for ever at {endless}, which is a named pipe"
         opened = pygit2.Repository(str(top))
         if Path(opened.workdir or "") != top:
             opened.workdir = str(top)
-    except (pygit2.GitError, OSError, ValueError, KeyError, RuntimeError):
-        return None
+    except (pygit2.GitError, OSError, ValueError, KeyError, RuntimeError) as error:
+        return f"git cannot read its repository ({error})"
     return opened
 
 
-def _holds_up(folders: GitFolders | None) -> bool:
-    """Whether libgit2 would wait for ever as it opens a repository: an agent can put a pipe in place of these files.
+def endless_file(folders: GitFolders | None) -> Path | None:
+    """Return the file for which libgit2 would wait for ever as it opens a repository or looks up a branch; None: none.
 
-    It looks at no object and at no included configuration.
+    An agent can put a pipe in place of these files. It looks at no object and at no included configuration.
     """
     if folders is None:
-        return False
-    files = (folders.own / "config.worktree", folders.common / "config", folders.common / "shallow")
-    return any(stat.S_ISFIFO(file.stat().st_mode) for file in files if file.exists())
+        return None
+    shared = (folders.common / name for name in ("config", "shallow", "packed-refs"))
+    files = (folders.own / "config.worktree", *shared)
+    return next((file for file in files if file.exists() and stat.S_ISFIFO(file.stat().st_mode)), None)
 
 
 def project_of(worktree: Path) -> Path:

@@ -52,6 +52,10 @@ from supervisor.protocol.words import AgentState
 MakeSession = Callable[[TaskSubmitted], Session]
 
 
+MOST_NAMED = 20
+"""Running agents that an error names: a line or two."""
+
+
 class RecordDamagedError(ChaperonError):
     """Lines of the journal about an agent are not what was written there."""
 
@@ -225,7 +229,7 @@ class Board:
             self.refuse_unmade(agent)
             ended = self._ended.get(agent)
             what = f"Agent {agent!r} has ended ({ended.state})." if ended else f"There is no agent {agent!r}."
-            raise NotFoundError(what, way_out=f"Running: {', '.join(self._live) or 'none'}.") from None
+            raise NotFoundError(what, way_out=_running(list(self._live))) from None
 
     def summaries(self) -> list[Summary]:
         """All agents, in the order in which they were submitted."""
@@ -245,8 +249,10 @@ class Board:
         Raises:
             NotFoundError: There is none.
         """
-        known = self._ended.get(agent) or self.unmade.get(agent)
-        return known or self.session(agent).summary
+        known = self.known(agent)
+        if known is None:
+            raise NotFoundError(f"There is no agent {agent!r}.", way_out="`chaperon ps --all` lists them.")
+        return known
 
     def version(self, agent: str) -> int:
         """A number that is another one whenever the agent's summary has changed."""
@@ -499,6 +505,11 @@ class Board:
             self._ended[agent] = session.summary
             self.costs.ended(session.summary)
             del self._live[agent], self._began[agent]
+
+
+def _running(agents: Sequence[str]) -> str:
+    more = f" and {len(agents) - MOST_NAMED} more" if len(agents) > MOST_NAMED else ""
+    return f"Running: {', '.join(agents[:MOST_NAMED]) or 'none'}{more}."
 
 
 def _keep_reasons(session: Session, event: AnyEvent) -> None:

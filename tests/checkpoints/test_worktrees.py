@@ -1,12 +1,16 @@
 """Workspaces: made, found, kept, and removed only when nothing is lost."""
 
 import json
+import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from checkpoints.branches import own_commits, remove_branch
 from checkpoints.errors import CheckpointError
+from checkpoints.project_refs import branches_of
 from checkpoints.restore.restore import Restorer
 from checkpoints.store.store import Store
 from checkpoints.workspace import repository
@@ -66,6 +70,31 @@ def test_a_project_without_commits_or_repository_is_refused_with_the_way_out(tmp
     git(tmp_path, "init", "-q", "unborn")
     with pytest.raises(UsageError, match="first commit"):
         ProjectWorktrees(tmp_path / "unborn", tmp_path / "agents").create("a3")
+
+
+@pytest.mark.parametrize("name", ["config", "config.worktree", "packed-refs", "shallow"])
+def test_a_pipe_for_which_git_would_wait_is_named_and_not_waited_for(
+    workspaces: ProjectWorktrees, workspace: Path, name: str
+) -> None:
+    """A repository that is there is not said to be none, whatever an agent put into it."""
+    pipe = workspace / ".git" / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError) as refused:
+        ProjectWorktrees(workspace, workspaces.folder)
+    assert f"{pipe}, which is a named pipe" in str(refused.value)
+    assert "no git repository" not in str(refused.value)
+    for look in (branches_of, partial(own_commits, branch="main"), partial(remove_branch, branch="chaperon/a3")):
+        with pytest.raises(CheckpointError, match=f"cannot be opened: git would wait for ever at {pipe}"):
+            look(workspace)
+
+
+def test_a_pipe_in_a_bare_repository_is_named_as_well(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "bare")
+    (tmp_path / "bare/config").unlink()
+    os.mkfifo(tmp_path / "bare/config")
+    with pytest.raises(CheckpointError, match="bare/config is a named pipe"):
+        branches_of(tmp_path / "bare")
 
 
 def test_they_are_found_again_by_another_process(workspaces: ProjectWorktrees, workspace: Path) -> None:

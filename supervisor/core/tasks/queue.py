@@ -63,6 +63,12 @@ class TaskQueue(Protocol):
         ...
 
 
+def said_of_unmet(task: StoredTask) -> str:
+    """Say that a task waits for this one, which is not done; nothing comes of it by itself if it is over."""
+    waits = f"it waits for {task.id}, which is {task.state}"
+    return f"{waits}: chaperon task retry {task.id}" if task.state.over else waits
+
+
 class LocalQueue:
     """The queue of this node's own store.
 
@@ -106,9 +112,9 @@ class LocalQueue:
 
     def reason(self, task: StoredTask, facts: MachineFacts) -> str:
         """Why a pending task is not claimed now; empty if it is the next, or only waits for those before it."""
-        waits = next((f"it waits for {one.id}, which is {one.state}" for one in self._store.unmet(task)), "")
+        unmet = sorted(self._store.unmet(task), key=lambda one: not one.state.over)
         return (
-            waits
+            (said_of_unmet(unmet[0]) if unmet else "")
             or self._not_now(task, self._by_repository(), facts.now)
             or self._drained()
             or closed_gate(self._settings(), facts)

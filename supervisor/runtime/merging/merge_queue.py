@@ -16,7 +16,7 @@ import pygit2
 from anyio.abc import TaskGroup
 
 from checkpoints.workspace import repository
-from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol.merges import (
@@ -366,9 +366,14 @@ class MergeQueue:
         return merge_of(known, target)
 
     def _summary(self, name: str) -> Summary:
-        """Return the agent of this name, or the last one that had the task of this id."""
+        """Return the agent of this name, or the last one that had the task of this id; raises NotFoundError."""
         found = [one for one in self._board.summaries() if name in (one.agent, one.task.id)]
-        return found[-1] if found else self._board.summary(name)
+        if not found:
+            raise NotFoundError(
+                f"There is no agent {name!r}, and none had a task of this id; nothing was merged.",
+                way_out="chaperon merge lists what waits to be merged.",
+            )
+        return found[-1]
 
 
 def merge_of(known: Summary, target: str) -> Merge:
@@ -402,14 +407,14 @@ def uncommitted(workspace: Path, branch: str) -> int:
     """
     if not branch or not workspace.is_dir():
         return 0
-    opened = repository.open_worktree(workspace)  # whatever an agent wrote into its core.worktree
+    opened = repository.worktree_or_why(workspace)  # whatever an agent wrote into its core.worktree
     try:
-        status = opened.status() if opened is not None else None
-    except (pygit2.GitError, OSError):
-        status = None
-    if status is None:
+        status = opened if isinstance(opened, str) else opened.status()
+    except (pygit2.GitError, OSError) as error:
+        status = f"git cannot read it ({error})"
+    if isinstance(status, str):
         raise MergeError(
-            f"It is not known what of {workspace} is not committed: git cannot read it.",
+            f"It is not known what of {workspace} is not committed: {status}.",
             way_out=f"See what git says: git -C {workspace} status",
         )
     return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in status.values())

@@ -215,9 +215,9 @@ def _look(path: Path, new: str) -> Checkout:
     state = repository.look(repository.find(path))
     if state.operation:
         return Checkout(path, f"is in the middle of a {state.operation}")
-    opened = repository.open_worktree(path)
-    if opened is None:
-        return Checkout(path, "cannot be read")
+    opened = repository.worktree_or_why(path)
+    if isinstance(opened, str):
+        return Checkout(path, f"cannot be read ({opened})")
     try:
         changed = {name for name, flags in opened.status(untracked_files="no").items() if flags not in _UNTOUCHED}
         own = changed - _set_before(opened, new) if changed and new else changed
@@ -266,9 +266,9 @@ def _set_files(path: Path, old: str, new: str, *, anyway: bool = False) -> None:
     Raises:
         TargetHeldError: A file is in the way, or there is no room; nothing was changed.
     """
-    opened = repository.open_worktree(path)
-    if opened is None:
-        raise TargetHeldError(f"The worktree {path} cannot be read; nothing was changed.")
+    opened = repository.worktree_or_why(path)
+    if isinstance(opened, str):
+        raise TargetHeldError(f"The worktree {path} cannot be read ({opened}); nothing was changed.")
     before, after = (opened[commit].peel(pygit2.Commit) for commit in (old, new))
     paths = [delta.new_file.path for delta in opened.diff(before.id, after.id).deltas]
     filtered = [name for name in paths if opened.get_attr(os.fsencode(name), "filter") not in (None, False)]

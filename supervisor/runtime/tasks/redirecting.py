@@ -173,7 +173,10 @@ class Redirecting:
         if task.state is not TaskState.PENDING:
             raise IllegalTaskStepError(id_, task.state, TaskStep.CLAIM)
         if waits := ", ".join(f"{one.id} ({one.state})" for one in self.board.tasks.unmet(task)):
-            raise UsageError(f"Task {id_} waits for {waits}; nothing was changed.")
+            raise UsageError(
+                f"Task {id_} waits for {waits}; nothing was changed.",
+                way_out=f"See what holds it back, and what helps: chaperon task show {id_}",
+            )
         return task
 
     def _give_back(self, agent: str, by: str) -> None:

@@ -56,11 +56,15 @@ def test_the_workspaces_beside_an_agent_are_those_of_others_that_have_not_ended(
     assert made.workspaces_beside("nobody") == ("/a", "/b")
 
 
-def test_a_name_that_nobody_has_is_not_found_with_those_that_run() -> None:
+def test_a_name_that_nobody_has_is_not_found_with_the_way_to_find_one() -> None:
+    """Whoever asks for a summary may mean one that ended; a session only one that runs has."""
     made = board()
-    made.see(1, play_of("a"))
-    with pytest.raises(NotFoundError, match="Running: a"):
+    for number in range(25):
+        made.see(number + 1, play_of(f"a{number}"))
+    with pytest.raises(NotFoundError, match=r"There is no agent 'b'\. `chaperon ps --all` lists them\.$"):
         made.summary("b")
+    with pytest.raises(NotFoundError, match=r"There is no agent 'b'\. Running: a0, .*, a19 and 5 more\.$"):
+        made.session("b")
 
 
 def test_events_of_the_daemon_itself_concern_no_agent() -> None:

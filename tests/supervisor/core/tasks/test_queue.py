@@ -46,8 +46,18 @@ def test_a_task_waits_until_all_that_it_depends_on_is_done(fold: Fold) -> None:
     fold.move("t-1", TaskStep.SUCCEED, "r1")
     fold.move("t-2", TaskStep.PARK, "r2")
     assert waiting.next(IDLE) is None
+    assert waiting.reason(fold.store.get("t-3"), IDLE) == "it waits for t-2, which is parked: chaperon task retry t-2"
     fold.move("t-2", TaskStep.SUCCEED)
     assert claim_all(fold, waiting) == ["t-3"]
+
+
+def test_of_what_holds_a_task_back_that_is_told_first_which_comes_to_nothing_by_itself(fold: Fold) -> None:
+    fold.add("t-1", "t-2")
+    fold.add("t-3", depends_on=("t-1", "t-2"))
+    waiting = queue(fold)
+    assert claim_all(fold, waiting) == ["t-1", "t-2"]
+    fold.move("t-2", TaskStep.FAIL, "r2")
+    assert waiting.reason(fold.store.get("t-3"), IDLE) == "it waits for t-2, which is failed: chaperon task retry t-2"
 
 
 def test_no_more_are_claimed_than_there_are_slots_in_all_and_for_each_repository(fold: Fold) -> None:

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from host import apart
-from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.merges import MergePhase
 from supervisor.runtime.merging.git_merge import MergeError
 from supervisor.runtime.merging.merge_queue import uncommitted
@@ -173,6 +173,17 @@ async def test_texts_that_take_minutes_to_compare_hold_up_nobody_but_who_asked(
         with pytest.raises(MergeError, match="took longer than 2 s"):
             await daemon.merging.plan("a1")
         assert daemon.board.merges.find("a1").phase is MergePhase.PROPOSED
+
+
+async def test_a_name_that_nobody_has_is_refused_with_the_list_of_merges_and_not_of_agents(base: Base) -> None:
+    async with served(base) as (daemon, _):
+        base.cli("begin()\nhear()")
+        await daemon.submit(base.submission(name="a1"), by="ann")
+        with pytest.raises(NotFoundError) as refused:
+            await daemon.merging.carry_out("nosuch", "ann")
+    assert "'nosuch'" in str(refused.value)
+    assert "a1" not in str(refused.value)
+    assert refused.value.way_out == "chaperon merge lists what waits to be merged."
 
 
 @pytest.mark.parametrize(("name", "content"), [("index", b"no index"), ("config", b"[core\n")])
