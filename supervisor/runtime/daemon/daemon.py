@@ -66,6 +66,7 @@ from supervisor.runtime.processes.earlier_life import let_go
 from supervisor.runtime.processes.launcher import Brings, ProcessLauncher
 from supervisor.runtime.processes.leftovers import end_launch
 from supervisor.runtime.protection.protector import UNPROTECTED, Protector
+from supervisor.runtime.shim import process_tree
 from supervisor.runtime.socket.admission import RefusedPeer
 from supervisor.runtime.socket.refusals import RefusedPeers
 
@@ -533,7 +534,7 @@ class Daemon:
         """
         for session in self.board.live():
             known = session.identity or session.attached
-            if session.launched and (session.summary.root_pid in lineage or (known and mark and known.mark == mark)):
+            if session.launched and (_is_below(session, lineage) or (known and mark and known.mark == mark)):
                 return session.summary.agent
         unmade = (agent for agent, one in self.board.unmade.items() if one.shim_pid and one.shim_pid in lineage)
         return next(unmade, "")
@@ -542,6 +543,19 @@ class Daemon:
         """Live agents without a runner, of which there should be none."""
         live = [session.summary.agent for session in self.board.live()]
         return self.runners.without(live)
+
+
+def _is_below(session: Session, lineage: Collection[int]) -> bool:
+    """Whether the process above all of an agent's is in a lineage.
+
+    Another may have its number: the last steps of an agent come after the end of its processes, and numbers are few.
+    """
+    pid = session.summary.root_pid
+    if pid not in lineage:
+        return False
+    attached = session.attached.cli_start_ticks if session.attached else 0
+    started = session.identity.shim_start_ticks if session.identity else attached
+    return not started or process_tree.start_ticks(pid) in (started, 0)  # one that has just ended is still the agent's
 
 
 def _id_of_waiting(event: events.ApprovalAsked | events.ApprovalGiven | events.ReviewMade) -> str:

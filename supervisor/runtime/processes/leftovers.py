@@ -26,8 +26,8 @@ from supervisor.runtime.processes.identity import (
 )
 from supervisor.runtime.shim import marks, process_tree
 
-SHIM_PROGRAM = "/supervisor/runtime/shim.py\0"
-"""In the command line of every shim."""
+SHIM_PROGRAM = f"/{'/'.join(shim_client.PROGRAM.parts[-4:])}\0"
+"""In the command line of every shim, from wherever its version is installed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The shim: one small process per agent that outlives the daemon. It holds the CLI's pipes and knows how it ended.
 
-    python -I -S -E shim.py DIRECTORY DESCRIPTOR
+    python -I -S -E program.py DIRECTORY DESCRIPTOR
 
 `supervisor.runtime.processes.shim_client` starts it and speaks with it. The descriptor has the spec, in memory: keys of
 the environment are in it, which have no business on a disk. In the directory it leaves:

@@ -330,6 +330,19 @@ def broken(*_: object) -> Any:
     raise ZeroDivisionError("oh")
 
 
+async def test_a_process_that_has_the_number_of_a_shim_that_ended_is_no_agents(base: Base) -> None:
+    base.cli(WAITS)
+    async with run_daemon(base.setup()) as daemon:
+        await daemon.submit(base.submission(name="a1"), by="test")
+        await reached(daemon, AgentState.RUNNING, "a1")
+        session = daemon.board.session("a1")
+        assert daemon.whose((7, session.summary.shim_pid), 0) == "a1"
+        other = replace(known, shim_start_ticks=1) if (known := session.identity) else None
+        session._memory.processes.identity = other  # the shim's number is another process's now
+        assert daemon.whose((7, session.summary.shim_pid), 0) == ""
+        session._memory.processes.identity = known
+
+
 async def test_a_shim_whose_connection_was_taken_away_is_found_again(base: Base) -> None:
     base.config["audit"] = {"store": "full"}
     base.cli("begin()\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\ndone()\nhear()")

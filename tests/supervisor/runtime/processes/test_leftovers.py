@@ -19,6 +19,7 @@ from supervisor.runtime.processes.leftovers import (
 )
 from supervisor.runtime.processes.shim_client import ShimGoneError
 from supervisor.runtime.processes.shim_remains import read_exit_record
+from supervisor.runtime.shim import process_tree
 
 Yard = Any  # the fixture's class lives in conftest.py, which is not importable by name
 
@@ -79,6 +80,19 @@ async def test_one_that_lowers_its_mark_is_left_alone_and_named(yard: Yard) -> N
     assert stray in str(cleared)
     assert "may be of it too, which is not known" in str(cleared)
     os.kill(int(stray.split()[0]), signal.SIGKILL)
+
+
+async def test_another_agent_that_a_shim_watches_is_no_stray(yard: Yard) -> None:
+    """One of two agents carries the lower mark, by chance: it hides nothing."""
+    shims = [await yard.sh("setsid sleep 300 & echo up; read x") for _ in range(2)]
+    for shim in shims:
+        await yard.read_until(shim, b"up\n")
+    lower, higher = sorted((shim.identity for shim in shims), key=lambda one: one.mark)
+    os.kill(higher.shim_pid, signal.SIGKILL)
+    yard.eventually(lambda: not is_running(higher))
+    strays = {int(each.split()[0]) for each in end_leftovers(higher).strays}
+    assert is_running(lower)
+    assert not strays & {lower.cli_pid, *process_tree.descendants(lower.cli_pid)}
 
 
 async def test_an_agent_whose_shim_stands_still_is_ended_without_it(both: Yard) -> None:
