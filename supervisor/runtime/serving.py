@@ -80,6 +80,7 @@ async def serve(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.run, name="reader")
+        tasks.start_soon(reader.start_for_indexes, name="indexes of the journal")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
         door = HookRoute(daemon.attaching, daemon.launched_cli, daemon.whose)
@@ -141,7 +142,7 @@ def _renew_reader(reader: "ReadingService", config: Config, nobody: ReviewContex
 
 
 def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingService":
-    """Make the reading service. Its process is started at the first request."""
+    """Make the reading service. Its process is started at the first request, or if it has much to index."""
     from supervisor.runtime.reading.gate_reviews import reviewed
     from supervisor.runtime.reading.jobs import ReadPaths as ToRead
     from supervisor.runtime.reading.reader import ReadingService

@@ -6,12 +6,16 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import anyio.abc
+import anyio.to_thread
 
 from supervisor.runtime.daemon.submission import UnavailableError
+from supervisor.runtime.journal.index import index_path
 from supervisor.runtime.journal.journal import Journal, JournalError
+from supervisor.runtime.journal.reader import list_segments
 from supervisor.runtime.log import log
 from supervisor.runtime.reading.jobs import FINISHED, FileProgress, ReadJob, ReadPaths, send
 
@@ -27,6 +31,14 @@ loop sends 50 messages a second and not a thousand."""
 
 AGAIN_SECONDS = 1.0
 """Pause before a process that ended by itself is started again."""
+
+INDEX_SECONDS = 30.0
+"""Time between two messages while no client follows. By them the process keeps the index of the file that is written."""
+
+UNINDEXED_BYTES = 8 << 20
+"""Bytes of the journal without an index from which on the process is started with the daemon.
+
+An index of 64 MiB takes a second. With the start of the process, the first client waited for 2.4 s."""
 
 GOODBYE_SECONDS = 5.0
 """How long it may take to end: it gives followers two seconds for what was written last."""
@@ -55,6 +67,11 @@ class ReadingService:
     def start(self) -> None:
         """Start the process now, so that the first request need not wait for it; else it is started then."""
         self._wanted.set()
+
+    async def start_for_indexes(self) -> None:
+        """Start the process now if it has much of the journal to index."""
+        if await anyio.to_thread.run_sync(_unindexed_bytes, self._places.journal) >= UNINDEXED_BYTES:
+            self.start()
 
     def take(self, connection: int, job: ReadJob) -> None:
         """Have a job answered on a connection, of which this takes a descriptor of its own.
@@ -159,19 +176,26 @@ class ReadingService:
     # ── how far the files are ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _keep_told(self) -> None:
-        """Report the progress of files again and again, while a client follows."""
+        """Report the progress of files again and again: at once while a client follows, else now and then."""
         with contextlib.suppress(JournalError):  # its end is told at our own
             while True:
-                if not self._following:
-                    self._followed = anyio.Event()
-                    await self._followed.wait()
-                await self._journal.written(self._told.written + 1)
                 with contextlib.suppress(OSError):  # it is behind; it is told the next time
                     self._tell_progress(self._channel())
                 await anyio.sleep(PROGRESS_SECONDS)
+                if not self._following:
+                    self._followed = anyio.Event()
+                    with anyio.move_on_after(INDEX_SECONDS):
+                        await self._followed.wait()
+                if self._following:
+                    await self._journal.written(self._told.written + 1)
 
     def _tell_progress(self, channel: socket.socket) -> None:
         now = FileProgress(self._journal.last_written, self._incidents)
         if now != self._told:
             send(channel, now)
             self._told = now
+
+
+def _unindexed_bytes(journal: Path) -> int:
+    found = (segment.path for segment in list_segments(journal))
+    return sum(path.stat().st_size for path in found if not index_path(path).exists())

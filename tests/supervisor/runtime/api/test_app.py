@@ -85,7 +85,10 @@ async def test_a_redirected_agent_is_interrupted_and_then_told(base: Base) -> No
         await client.post("/v1/agents/a1/stop", json={"force": True})
         await ended(daemon)
         refused = await client.post("/v1/agents/a1/redirect", json={"text": "do that"})
-        assert refused.json()["what"] == "Agent 'a1' is stopped and cannot be given something else to do; nothing was changed."
+        assert (
+            refused.json()["what"]
+            == "Agent 'a1' is stopped and cannot be given something else to do; nothing was changed."
+        )
 
 
 async def test_a_paused_agents_call_waits_until_it_is_resumed(base: Base) -> None:

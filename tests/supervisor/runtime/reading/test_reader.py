@@ -10,6 +10,7 @@ import httpx
 import psutil
 import pytest
 
+from supervisor.runtime.reading import reader
 from tests.stages.daemon import Base, client_on, lines, served, until
 
 pytestmark = pytest.mark.slow
@@ -31,6 +32,22 @@ async def test_the_process_is_started_by_the_first_who_asks_and_gone_with_the_da
         assert await lines(client, "/v1/events")
         (process,) = reading_processes()
     assert not process.is_running()
+
+
+async def test_where_much_has_no_index_it_is_made_before_anybody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "UNINDEXED_BYTES", 1)
+    base = Base(tmp_path)
+    async with served(base, segment_bytes=100):
+        pass
+    journal = base.places.journal
+    assert len(list(journal.glob("*.jsonl"))) > 1
+    for index in journal.glob("*.index"):
+        index.unlink()
+    async with served(base, segment_bytes=100) as (_, client):
+        await client.get("/v1/health")
+        await until(lambda: list(journal.glob("*.index")) != [])
 
 
 async def test_one_that_is_killed_is_replaced_and_whoever_asks_then_is_answered(
