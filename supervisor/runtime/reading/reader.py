@@ -33,7 +33,7 @@ AGAIN_SECONDS = 1.0
 """Pause before a process that ended by itself is started again."""
 
 INDEX_SECONDS = 30.0
-"""Time between two messages while no client follows. By them the process keeps the index of the file that is written."""
+"""Time between two messages while no client follows: the process brings its index up to date by each."""
 
 UNINDEXED_BYTES = 8 << 20
 """Bytes of the journal without an index from which on the process is started with the daemon.
