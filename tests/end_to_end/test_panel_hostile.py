@@ -39,7 +39,7 @@ PAGES = {
     "/": MARK,
     "/agents/a1": MARK,
     "/agents/a1/diff": MARK,
-    "/agents/a1/use": "Memory",
+    "/agents/a1/use": "Tokens",
     "/checkpoints": MARK,
     "/checkpoints/kept?agent=a1": MARK,
     "/projects": MARK,

@@ -95,6 +95,7 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
             if detach:
                 raise
             return _by_ourselves(wanted, as_json)
+        terminal.begin("submitting the task")
         if detach:
             settle(daemon, wanted["repository"])
             summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
