@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 DOCS_VENV := .venv-docs
 export PYTHONDONTWRITEBYTECODE =  # else each process that tests reads and rewrites all of them anew: ten seconds
 
-.PHONY: run test test-quick bench eval lint docs docs-site clean
+.PHONY: run test test-quick bench eval compiled lint docs docs-site clean
 
 run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scripted model
 	$(VENV)/bin/chaperon demo
@@ -21,6 +21,12 @@ bench: $(STAMP)
 
 eval: $(STAMP)  ## the step reviewer on collected commands; CORPUS names their directory
 	$(VENV)/bin/python -m tests.eval $(CORPUS)
+
+compiled: $(STAMP)  ## the reviewer, compiled by mypyc in some minutes: its tests, and its speed beside the pure form
+	rm -rf build/compiled
+	$(VENV)/bin/python hatch_build.py build/compiled
+	$(VENV)/bin/python -m pytest --numprocesses=2 -o pythonpath="build/compiled ." tests/monitors/review
+	$(VENV)/bin/python -m tests.bench --only compiled
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .

@@ -1,6 +1,10 @@
-"""The step of the build that compiles the last step into a sandbox, if this machine has a compiler of C.
+"""The steps of the build that compile.
 
-Without one the package is whole too: `entry.py` does the same, and takes longer to start.
+The last step into a sandbox is compiled if this machine has a compiler of C. Without one the package is whole too:
+`entry.py` does the same, and takes longer to start.
+
+The reviewer is compiled by mypyc if the variable CHAPERON_COMPILED asks for it: `all`, or the files and folders that
+shall be, between blanks. The wheel is then one for this machine and this Python. It has the sources too.
 """
 
 import hashlib
@@ -8,6 +12,9 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +22,87 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = "supervisor/runtime/sandbox"
 
+ASKED = "CHAPERON_COMPILED"
 
-class EntryBuildHook(BuildHookInterface):  # type: ignore[type-arg,misc]
-    """Compiles `entry.c` beside its source, for this architecture, without shared libraries."""
+PURE = ("monitors/review",)
+"""Folders that mypyc compiles: where decisions spend their time.
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - of the interface
-        """Compile it, and have the wheel take it up."""
+Not `monitors/contract`, since plugins inherit from its classes, which compiled ones forbid; nor the detectors, whose
+settings are found by their fields' defaults, of which mypyc keeps some only.
+"""
+
+INTERPRETED = {
+    "monitors/review/shell/invocation.py": "its words are texts with more to them: mypyc makes no class of `str`",
+    "monitors/review/shell/state/turns.py": "`zip` of a list's items ends mypyc 2.4 with an error of its own",
+    "monitors/review/scene/lookups.py": "those who look at files inherit from its classes",
+    "monitors/review/rules/definitions.py": "its docstring, of which mypyc keeps none, has the language's example",
+}
+"""Modules of them that stay as they are, and why."""
+
+COMPILER = ("mypy==2.4.1", "setuptools>=65")
+
+
+class CompilingBuildHook(BuildHookInterface):  # type: ignore[type-arg,misc]
+    """Compiles `entry.c` beside its source, without shared libraries, and what was asked for of the pure packages."""
+
+    def dependencies(self) -> list[str]:
+        """Name what is needed to build."""
+        return list(COMPILER) if os.environ.get(ASKED) else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and have the wheel take it up."""
         if compile_entry(Path(self.root, FOLDER)) is not None:
             build_data["artifacts"].append(f"{FOLDER}/entry-{platform.machine()}")
+        asked = os.environ.get(ASKED, "").split()
+        if asked and version == "standard":  # an editable one would go on with what was compiled of older sources
+            self._folder = tempfile.mkdtemp()
+            made = compile_pure(Path(self.root), Path(self._folder), PURE if asked == ["all"] else asked)
+            build_data["force_include"].update({str(Path(self._folder, each)): each for each in made})
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - of the interface
+        """Remove what was needed to build."""
+        if hasattr(self, "_folder"):
+            shutil.rmtree(self._folder)
+
+
+def compile_pure(root: Path, into: Path, wanted: Iterable[str] = PURE) -> list[str]:
+    """Compile modules of the pure packages by mypyc.
+
+    Args:
+        root: The checkout.
+        into: A folder, which gets a copy of `monitors` and beside each compiled module what is loaded in its place.
+        wanted: Files and folders of PURE.
+
+    Returns:
+        The paths of the compiled modules, below that folder.
+
+    Raises:
+        subprocess.CalledProcessError: It could not be done; what mypyc or the compiler of C said was printed.
+    """
+    shutil.copytree(root / "monitors", into / "monitors", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    found = {path for each in wanted for path in (into / each).rglob("*.py")} | {into / each for each in wanted}
+    modules = sorted(
+        str(path.relative_to(into)) for path in found if path.suffix == ".py" and path.name != "__init__.py"
+    )
+    modules = [each for each in modules if each not in INTERPRETED]
+    subprocess.run([sys.executable, "-P", "-c", _COMPILE, *modules], cwd=into, check=True)
+    shutil.rmtree(into / "build")
+    return sorted(str(path.relative_to(into)) for path in into.rglob("*.so"))
+
+
+_COMPILE = """
+import os, sys
+from mypyc.build import mypycify
+from setuptools import Distribution
+options = ["--config-file=", "--ignore-missing-imports"]
+made = mypycify([*options, *sys.argv[1:]], opt_level="2", debug_level="0", multi_file=True, group_name="chaperon")
+command = Distribution({"name": "chaperon", "ext_modules": made}).get_command_obj("build_ext")
+command.inplace, command.parallel = True, os.cpu_count()
+command.ensure_finalized()
+command.run()
+"""
 
 
 def compile_entry(folder: Path, *more: str, quiet: bool = True) -> Path | None:
@@ -41,3 +121,7 @@ def compile_entry(folder: Path, *more: str, quiet: bool = True) -> Path | None:
         made.unlink(missing_ok=True)
         return None
     return made.replace(program)  # a daemon may have the old one in use
+
+
+if __name__ == "__main__":
+    compile_pure(Path(__file__).parent, Path(sys.argv[1]))

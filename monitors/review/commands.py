@@ -1,6 +1,5 @@
 """The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -120,9 +119,7 @@ def definition_findings(scene: Scene, path: str, text: str | None) -> Iterator[F
         )
         return
     for line in lines:
-        places = copy.copy(scene.places)
-        within = replace(scene, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
-        found = max(command_findings(line, within)[0], key=lambda one: one.risk, default=None)
+        found = max(command_findings(line, scene.apart())[0], key=lambda one: one.risk, default=None)
         if found is not None and (found.risk >= levels.HARM or found.stop):
             yield replace(
                 found,

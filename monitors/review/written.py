@@ -1,6 +1,5 @@
 """Contents of files that others run: what a Write or an Edit of a hook, a build file or a CI file would have run."""
 
-import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -80,8 +79,7 @@ def harm_left(scene: Scene, path: str, text: str, *, whole: bool) -> Iterator[Or
 
 
 def _judged(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
-    places = copy.copy(scene.places)
-    within = replace(scene, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
+    within = scene.apart()
     uses = Uses()
     merge(uses, recipe)
     counts = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)

@@ -17,6 +17,7 @@ from tests.bench import (
     bench_checkpoint_live,
     bench_checkpoints,
     bench_commands,
+    bench_compiled,
     bench_core,
     bench_decision,
     bench_fleet,
@@ -43,6 +44,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "wire": bench_wire.main,
     "core": bench_core.main,
     "review": bench_review.main,
+    "compiled": bench_compiled.main,
     "journal": bench_journal.main,
     "masking": bench_masking.main,
     "shim": bench_shim.main,
@@ -70,7 +72,7 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
 }
 """By name, the quick ones first."""
 
-BY_NAME_ONLY = frozenset({"checkpoints_large", "hooks_killed", "panel"})
+BY_NAME_ONLY = frozenset({"checkpoints_large", "compiled", "hooks_killed", "panel"})
 """Run only where it is asked for: some minutes each, 4 GB of disk for the first, and a browser for the last. The others take under ten minutes together."""
 
 

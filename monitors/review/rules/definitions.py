@@ -186,7 +186,7 @@ def _effect(value: Any, place: str) -> str:
 
 
 def _one_of(values: tuple[str, ...], value: Any, place: str) -> str:
-    if value not in (None, *values):
+    if value is not None and value not in values:
         raise RuleError(f"{place}: expected one of {', '.join(filter(None, values))}, or nothing, got {value!r}")
     return value or ""
 

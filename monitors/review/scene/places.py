@@ -135,6 +135,7 @@ class ActionPlaces:
         container: bool = False,
         writable: tuple[str, ...] = (),
     ) -> None:
+        self._given = (action, context, strict, container, writable)
         self.container = container
         self.home = _clean(context.home)
         self._unusual_home = self.home if self.home and _OWN_HOME.fullmatch(self.home) is None else ""
@@ -146,6 +147,11 @@ class ActionPlaces:
         self.tmpdir = _clean(context.environment.get("TMPDIR", "")) or TMPDIR
         self.scratch = ("/tmp", "/var/tmp", "/private/tmp", self.tmpdir)  # noqa: S108 — classified, never written
         self.writable = tuple(filter(None, map(_clean, writable)))
+
+    def apart(self) -> "ActionPlaces":
+        """Return the same places, in which other links can be followed."""
+        action, context, strict, container, writable = self._given
+        return ActionPlaces(action, context, self.facts, strict=strict, container=container, writable=writable)
 
     def absolute(self, path: str, cwd: str = "") -> str:
         """The path with cwd, `~` and `..` worked in; links are not followed."""

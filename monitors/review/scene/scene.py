@@ -1,7 +1,7 @@
 """The state of a review while it examines one action."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
 from monitors.review.rules.rules import RuleBook
@@ -55,6 +55,11 @@ class Scene:
             and folder != self.places.workspace
             and self.facts.kind(folder) in ("missing", "unknown")
         )
+
+    def apart(self) -> "Scene":
+        """Return the same scene with nothing collected, for a script that is judged by itself."""
+        places = self.places.apart()
+        return replace(self, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
 
     def follow(self, resolved: Callable[[str], str]) -> None:
         """Follow the links that the action itself makes, before those that stand on the disk."""

@@ -49,7 +49,7 @@ def shell_use(invocation: Invocation) -> ShellUse | None:
         return use
     if at < len(args) and "-s" not in args[:at] and (args[at] not in OWN_INPUT or invocation.input.text is not None):
         use.file, use.source, use.parameters = args[at], args[at].source, args[at:]
-        if args[at] in (*OWN_INPUT, "-") and invocation.input.text is not None:
+        if (args[at] == "-" or args[at] in OWN_INPUT) and invocation.input.text is not None:
             use.text = invocation.input.text
         return use
     if any(word in ("--version", "--help", "-V", "-h") for word in args):

@@ -17,6 +17,7 @@ from monitors.review.scene.lookups import FileLookups
 from supervisor.runtime.filesystem import FileFacts
 from tests.eval.hostile import HOSTILE
 from tests.eval.test_commands import commands
+from tests.monitors.review.forms import pure_form
 
 STRICT = make_reviewer(ReviewSettings(profile="strict"))
 STANDARD = make_reviewer()
@@ -198,6 +199,7 @@ def test_any_input_of_any_tool_gets_an_answer(tool: str, given_input: dict[str, 
     )
 
 
+@pure_form
 @pytest.mark.parametrize("wrong", [None, 7, [], "x", {"a": 1}])
 def test_fields_of_the_wrong_type_get_an_answer(wrong: Any) -> None:
     context = ReviewContext(home=wrong, protected=(wrong,), environment={"TMPDIR": wrong, "A": wrong})

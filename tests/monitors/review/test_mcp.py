@@ -9,6 +9,7 @@ from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from monitors.review.mcp import words_of
+from tests.monitors.review.forms import pure_form
 
 WORK = "/home/ann/work"
 
@@ -78,7 +79,10 @@ def test_ordinary_calls_pass(tool: str, given: Mapping[str, Any]) -> None:
     assert reviewed(tool, given).decision in (Decision.ALLOW, Decision.WARN)
 
 
-@pytest.mark.parametrize("given", [{"args": 7}, {"args": [1, None]}, {"paths": [{}]}, {7: "x"}, {"edits": ["x", 3]}])
+@pytest.mark.parametrize(
+    "given",
+    [{"args": 7}, {"args": [1, None]}, {"paths": [{}]}, pytest.param({7: "x"}, marks=pure_form), {"edits": ["x", 3]}],
+)
 def test_fields_of_any_kind_are_survived(given: Mapping[str, Any]) -> None:
     for tool in ("shell__run", "filesystem__write_file", "docker__run", "db__query"):
         assert reviewed(tool, given).decision is not Decision.MODIFY

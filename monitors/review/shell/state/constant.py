@@ -30,12 +30,12 @@ def printed(invocation: Invocation, files: Callable[[Arg], str | None] | None = 
         return None
     named = [word for word in invocation.args if word[:1] != "-"] if files and invocation.name in _OF_FILES else []
     if named and files:
-        texts = [text for text in map(files, named) if text is not None]
+        texts = [each for each in map(files, named) if each is not None]
         if len(texts) < len(named):
             return None
         options = [word for word in invocation.args if word[:1] == "-"]
         invocation = Invocation(invocation.program, options, stdin=Input("".join(texts)))
-    text = say(invocation)
+    text: str | None = say(invocation)
     return text if text is None else text[: MAX_PRINTED + 1]
 
 
