@@ -17,6 +17,9 @@ DOOR = "checkpoints/git/git_command.py"
 LOGINS = "supervisor/runtime/gateway/git_remotes.py"
 """Has git ask the person's credential helpers, which their own configuration names; it reads no repository."""
 
+IN_SANDBOX = "supervisor/runtime/sandbox/git_helper.py"
+"""Is started by the agent's own git, inside its sandbox."""
+
 STARTERS = {
     "host/apart.py": "this program itself: functions that an agent can make last",
     "host/children.py": "programs that run to their end",
@@ -29,6 +32,7 @@ STARTERS = {
     "supervisor/runtime/attached/hook.py": "the relay: this program itself, as a session begins",
     "supervisor/runtime/attached/relay.py": "the relay: this program itself, after an update",
     "supervisor/runtime/attached/relay_client.py": "the relay: this program itself",
+    IN_SANDBOX: "git's own helper for https, for git of an agent inside a sandbox",
     "supervisor/runtime/sandbox/entry.py": "the CLI, whose process it becomes inside a sandbox",
     "supervisor/runtime/shim/spawn.py": "the CLI",
     "supervisor/cli/commands/work/exec_claude.py": "the CLI, whose process it becomes",
@@ -144,7 +148,7 @@ def test_no_place_that_starts_programs_names_git_but_its_door() -> None:
         for path, look in modules().items()
         if path in STARTERS.keys() | RUNNERS.keys() and {"git", "/usr/bin/git"} & look.commands
     }
-    assert named == {DOOR, LOGINS}
+    assert named == {DOOR, LOGINS, IN_SANDBOX}
 
 
 WITNESS = """#!/bin/sh

@@ -64,7 +64,7 @@ class SandboxSection(Section):
     looks names up, opens no private address that is not named itself, and notes each host. A change counts for agents
     that run. Examples: `packages.example`, `*.files.example`, `registry.example`."""
     git_remotes: Annotated[tuple[GitRemote, ...], Field(strict=False)] = ()
-    """Remotes that the git of agents in `closed` fetches from and pushes to, as addresses of https: a repository, or
+    """Remotes that the git of agents in a sandbox fetches from and pushes to, as addresses of https: a repository, or
     the beginning of several. The gateway logs in, by your own credential helpers of git; the agent has no login. Takes
     effect at the daemon's next start. Example: `https://git.example/team/`."""
     commands_apart: bool = True

@@ -178,7 +178,7 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
         others=len(config.agent.credentials) > 1,
         headers=custom_headers(environment),
         hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
-        git_remotes=config.sandbox.git_remotes if config.sandbox.profile == "closed" else (),
+        git_remotes=config.sandbox.git_remotes if config.agent.sandbox != "none" else (),
         ends_with_daemon=last,
     )
 

@@ -1,6 +1,7 @@
 """Remotes of git that agents may fetch from and push to, by a login that stays outside of their sandbox.
 
-An agent's git is told to ask the gateway, on the agent's own loopback, in the place of each remote. The gateway asks
+An agent's git is told to ask the gateway in the place of each remote: on the agent's own loopback if it has one, else
+by a helper that git starts, `supervisor.runtime.sandbox.git_helper`. The gateway asks
 the person's own credential helpers, by `git credential fill`, and sends what they say to the remote over TLS. Only
 git's own requests go through, and only to paths below a remote that the configuration names.
 """
@@ -18,6 +19,9 @@ from supervisor.runtime.gateway.credential import COMMAND_SECONDS, KEPT_SECONDS,
 
 PREFIX = "/chaperon-git/"
 """The beginning of the paths by which agents' git asks the gateway; the remote's host and path follow."""
+
+HELPER = "chaperon"
+"""The name of a remote helper: git looks for `git-remote-chaperon` on PATH."""
 
 FORWARDED = frozenset(
     {
@@ -69,14 +73,31 @@ def rewritten(remotes: Sequence[str], base: str, environment: Mapping[str, str])
         base: The gateway's address, as git reaches it.
         environment: What is there already, to which they are added.
     """
-    if not remotes:
+    return _configured(
+        {f"url.{base}{PREFIX}{one.removeprefix('https://')}.insteadOf": one for one in remotes}, environment
+    )
+
+
+def helped(remotes: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which git starts the helper of that name in the place of its own for these remotes.
+
+    Args:
+        remotes: As the configuration names them.
+        environment: What is there already, to which they are added.
+    """
+    wanted = {f"url.{HELPER}::{remote}.insteadOf": remote for remote in remotes}
+    return _configured({**wanted, f"protocol.{HELPER}.allow": "always"} if wanted else {}, environment)
+
+
+def _configured(wanted: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that configure git so, beside what the environment configures already."""
+    if not wanted:
         return {}
     said = environment.get("GIT_CONFIG_COUNT", "")
     first = int(said) if said.isdecimal() else 0
-    made = {"GIT_CONFIG_COUNT": str(first + len(remotes))}
-    for number, remote in enumerate(remotes, first):
-        made[f"GIT_CONFIG_KEY_{number}"] = f"url.{base}{PREFIX}{remote.removeprefix('https://')}.insteadOf"
-        made[f"GIT_CONFIG_VALUE_{number}"] = remote
+    made = {"GIT_CONFIG_COUNT": str(first + len(wanted))}
+    for number, (key, value) in enumerate(wanted.items(), first):
+        made |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return made
 
 

@@ -2,6 +2,7 @@
 
 bubblewrap  the words for bubblewrap, from a list of mounts; pure
 entry       the last step before the CLI, inside: filter of system calls, Landlock; a program of its own, here and in C
+git_helper  the remote helper of git in a sandbox without a proxy of its own; a program of its own
 history     the origin of a file of a workspace, by the history of its repository
 landlock    the plan for that last step; pure
 layout      which folders of this machine an agent needs, by a look at the disk

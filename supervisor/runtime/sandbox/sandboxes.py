@@ -10,12 +10,13 @@ from pathlib import Path
 
 from monitors.contract.errors import ChaperonError
 from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
-from supervisor.runtime.gateway.git_remotes import rewritten
+from supervisor.runtime.gateway.git_remotes import HELPER, helped, rewritten
 from supervisor.runtime.gateway.messages import SOCKET
-from supervisor.runtime.sandbox import bubblewrap, entry, landlock, layout, machine, seccomp
+from supervisor.runtime.sandbox import bubblewrap, entry, git_helper, landlock, layout, machine, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
 
 ENTRY = Path(entry.__file__)
+GIT_HELPER = Path(git_helper.__file__)
 
 INSIDE = "/run/chaperon"
 INSIDE_GATEWAY = f"{INSIDE}/gateway"
@@ -184,12 +185,27 @@ class Sandboxes:
         if last.compiled:
             return last.source
         words = landlock.words_apart(last.command, perl=landlock.PERL.is_file())
-        path = site.own.with_name("shell")
-        made = path.with_name(f"shell.{secrets.token_hex(4)}")
-        made.touch(mode=0o700)
-        made.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$1"\n')
-        made.replace(path)  # another launch of the folder may be about to use it
-        return path
+        return _script(site.own.with_name("shell"), words, '"$1"')
+
+    def _git(
+        self, site: LaunchSite, folder: str, program: Path | str, gateway: str
+    ) -> tuple[Path | None, dict[str, str]]:
+        """Return a script by which git asks the gateway, and the variables that lead git to it, if remotes are named.
+
+        Args:
+            site: The launch.
+            folder: The folder of the script inside; empty for where it lies outside.
+            program: The program of the script, as it is found inside.
+            gateway: The gateway's socket inside.
+        """
+        if not self._section.git_remotes or site.gateway is None:
+            return None, {}
+        python, _ = layout.interpreter()
+        script = site.own.with_name("git") / f"git-remote-{HELPER}"
+        script.parent.mkdir(mode=0o700, exist_ok=True)
+        _script(script, [str(python), "-I", "-S", "-E", str(program), gateway], '"$@"')
+        path = f"{folder or script.parent}:{site.environment.get('PATH', os.defpath)}"
+        return script, {**helped(self._section.git_remotes, site.environment), "PATH": path}
 
     def _check(self) -> None:
         if self._home == Path("/"):
@@ -225,6 +241,14 @@ class Sandboxes:
             ]
         if apart is not None:
             mounts.append(Mount("read", shell, str(apart)))
+        git: dict[str, str] = {}
+        if self._section.profile != "closed":
+            inside = f"{site.gateway if whole else INSIDE_GATEWAY}/{SOCKET}"
+            folder = "" if whole else f"{INSIDE}/git"
+            script, git = self._git(site, folder, GIT_HELPER if whole else f"{INSIDE}/{GIT_HELPER.name}", inside)
+            if script is not None:
+                mounts.append(Mount("read", folder or str(script.parent), str(script.parent)))
+                mounts += [] if whole else [Mount("read", f"{INSIDE}/{GIT_HELPER.name}", str(GIT_HELPER))]
         walls = Walls(
             tuple(mounts), str(site.workspace), self._section.profile == "closed", self._section.memory_mb * 2**20
         )
@@ -244,7 +268,7 @@ class Sandboxes:
                 self._section.git_remotes, f"http://127.0.0.1:{entry.PROXY_PORT}", site.environment
             )
         settings = {SHELL_PREFIX: shell} if apart is not None else {}
-        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own}, settings)
+        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **own, **git}, settings)
 
     def _project(self, site: LaunchSite, place: layout.HostLayout, further: tuple[Path, ...]) -> Iterator[Mount]:
         """Yield the mounts of the profiles `project` and `closed`; of two within each other the outer first."""
@@ -290,7 +314,8 @@ class Sandboxes:
         last = self._entry("")
         read = [*place.tools((libraries, needed)), *place.texts(), last.source, *place.run_later()]
         apart = self._apart(site, last)
-        read += [apart] if apart is not None else []
+        script, git = self._git(site, "", GIT_HELPER, f"{site.gateway}/{SOCKET}")
+        read += [each for each in (apart, script and script.parent, script and GIT_HELPER) if each is not None]
         repository = [mount.target for mount in place.repository() if mount.kind == "write"]
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
@@ -309,7 +334,7 @@ class Sandboxes:
         )
         words = landlock.words(last.command, plan)
         settings = {SHELL_PREFIX: str(apart)} if apart is not None else {}
-        return SandboxedLaunch(tuple(words), str(program), site.environment, settings)
+        return SandboxedLaunch(tuple(words), str(program), {**site.environment, **git}, settings)
 
     def _shown(self, place: layout.HostLayout, further: Sequence[Path]) -> Iterator[Path]:
         """Yield what may be read; a folder that holds the home directory or chaperon's own is taken apart."""
@@ -318,6 +343,15 @@ class Sandboxes:
         for path in (*map(Path, LANDLOCK_READ), *system):
             yield from layout.without(path, hidden)
         yield from (*further, *map(Path, self._section.read))
+
+
+def _script(path: Path, words: Sequence[str], arguments: str) -> Path:
+    """Write a script that becomes a program, and return its path."""
+    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    made.touch(mode=0o700)
+    made.write_text(f"#!/bin/sh\nexec {shlex.join(words)} {arguments}\n")
+    made.replace(path)  # another launch of the folder may be about to use it
+    return path
 
 
 def _written(path: str) -> Mount:
