@@ -348,6 +348,15 @@ def load(path: Path) -> Scenario:
     Raises:
         ScenarioError: The file cannot be read, or something in it is wrong.
     """
+    return read(text_of(path), str(path), str(path.absolute().parent))
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a scenario file, of one agent or of a fleet.
+
+    Raises:
+        ScenarioError: The file cannot be read, or is too long.
+    """
     try:
         with path.open("rb") as opened:
             text = opened.read(MOST_BYTES + 1).decode()
@@ -355,7 +364,7 @@ def load(path: Path) -> Scenario:
         raise ScenarioError(str(path), [(1, 1, f"it cannot be read: {error}")]) from None
     if len(text) > MOST_BYTES:
         raise ScenarioError(str(path), [(1, 1, f"it holds more than {MOST_BYTES} bytes, which no scenario has")])
-    return read(text, str(path), str(path.absolute().parent))
+    return text
 
 
 def read(text: str, source: str = "scenario", directory: str = "") -> Scenario:

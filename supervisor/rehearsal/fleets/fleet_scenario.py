@@ -18,7 +18,7 @@ from supervisor.config.sections.base import Section
 from supervisor.config.yaml_tree import Document, YamlError, parse
 from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal.expect import Texts, one_or_many
-from supervisor.rehearsal.scenario import ScenarioError, ScenarioStep, ScratchRepository
+from supervisor.rehearsal.scenario import ScenarioError, ScenarioStep, ScratchRepository, text_of
 
 SHIPPED = Path(__file__).parent / "scenarios"
 """The folder of the fleets that come with chaperon."""
@@ -167,8 +167,8 @@ def shipped_fleets() -> dict[str, Path]:
 def is_fleet(path: Path) -> bool:
     """Whether a file is of a fleet, and not of one agent; a file that cannot be read is neither."""
     try:
-        value = parse(path.read_text()).value
-    except (OSError, UnicodeDecodeError, YamlError):
+        value = parse(text_of(path)).value
+    except (ScenarioError, YamlError):
         return False
     return isinstance(value, dict) and "repositories" in value
 
@@ -179,10 +179,7 @@ def load_fleet(path: Path) -> FleetScenario:
     Raises:
         ScenarioError: The file cannot be read, or something in it is wrong.
     """
-    try:
-        return read_fleet(path.read_text(), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(str(path), [(1, 1, f"it cannot be read: {error}")]) from None
+    return read_fleet(text_of(path), str(path))
 
 
 def read_fleet(text: str, source: str = "fleet") -> FleetScenario:

@@ -80,3 +80,10 @@ def test_a_file_that_cannot_be_read_is_refused_and_is_no_fleet(tmp_path: Path) -
     assert not is_fleet(tmp_path / "none.yaml")
     with pytest.raises(ScenarioError, match="it cannot be read"):
         load_fleet(tmp_path / "torn.yaml")
+
+
+def test_a_file_without_end_is_no_fleet_and_is_refused() -> None:
+    """It is read before it is known of what it is."""
+    assert not is_fleet(Path("/dev/zero"))
+    with pytest.raises(ScenarioError, match="holds more than 1048576 bytes"):
+        load_fleet(Path("/dev/zero"))
