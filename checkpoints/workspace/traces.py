@@ -142,7 +142,7 @@ def _worktrees(folders: GitFolders, since: float) -> tuple[str, ...]:
     for file in _changed_files(folders.common / "worktrees", since):
         if file.name == "gitdir" and file.parent.parent == folders.common / "worktrees":
             try:
-                made.append(str(read_path(file, links=False).parent))
+                made.append(os.path.normpath(file.parent / read_path(file, links=False).parent))
             except OSError:
                 continue
     return tuple(sorted(made))

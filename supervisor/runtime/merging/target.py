@@ -84,9 +84,10 @@ def worktrees(project: Path, known: Container[str] = ()) -> Iterator[Path]:
         yield common.parent
     for administration in sorted((common / "worktrees").glob("*")):
         try:
-            path = read_path(administration / "gitdir").parent
+            marker = read_path(administration / "gitdir")
         except OSError:
             continue
+        path = (marker if marker.is_absolute() else Path(os.path.realpath(administration / marker))).parent
         if path.is_dir() and (str(path) in known or _names(path, administration)):
             yield path
 

@@ -195,3 +195,13 @@ def test_a_file_whose_name_is_no_text_follows_or_the_target_stays(repo: Path) ->
     odd.unlink()
     assert moved(repo) == (repo,)
     assert (odd.read_text(), git(repo, "status", "--porcelain")) == ("an agent's", "")
+
+
+def test_files_of_a_checkout_follow_whose_way_to_the_repository_is_relative(repo: Path, tmp_path: Path) -> None:
+    """As git writes it under `worktree.useRelativePaths`."""
+    other, administration = tmp_path / "other", repo / ".git/worktrees/other"
+    git(repo, "worktree", "add", "-q", str(other), "main")
+    (administration / "gitdir").write_text("../../../../other/.git\n")
+    (other / ".git").write_text("gitdir: ../repo/.git/worktrees/other\n")
+    assert moved(repo) == (other,)
+    assert git(other, "status", "--porcelain") == ""
