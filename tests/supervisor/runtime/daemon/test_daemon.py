@@ -332,7 +332,7 @@ def broken(*_: object) -> Any:
 
 async def test_a_process_that_has_the_number_of_a_shim_that_ended_is_no_agents(base: Base) -> None:
     base.cli(WAITS)
-    async with run_daemon(base.setup()) as daemon:
+    async with served(base) as (daemon, _):
         await daemon.submit(base.submission(name="a1"), by="test")
         await reached(daemon, AgentState.RUNNING, "a1")
         session = daemon.board.session("a1")
