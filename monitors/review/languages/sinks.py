@@ -42,7 +42,11 @@ _ALSO_LISTS = frozenset({"remove", "truncate"})
 _STATEMENTS = frozenset({"execute", "executescript", "executemany", "exec_driver_sql"})
 _LOSES = re.compile(r"\s*(?:drop|truncate|delete\s+from|alter|grant|revoke|update)\b", re.IGNORECASE)
 _LOCAL_STORES = frozenset({"sqlite3", "duckdb", "aiosqlite"})
-_SDK = {"boto3": "aws sdk", "botocore": "aws sdk"}
+_SDK = {
+    "boto3": "aws sdk", "botocore": "aws sdk", "huggingface_hub": "huggingface-cli repo", "github": "gh repo",
+    "gitlab": "glab repo", "stripe": "stripe sdk",
+}  # fmt: skip
+"""Libraries of others' services, each with the program that a call to end something is judged as."""
 _CLUSTER = re.compile(r"delete_(?:namespaced_|collection_)?(\w+)\Z")
 IS_PATH = re.compile(r"^(?:~|\.{0,2}/)|\{\}")
 """Texts that are surely paths."""

@@ -220,7 +220,7 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         )
     sensitive = scene.places.secret(path) or (place is Place.STARTUP and invocation.name != "chmod")
     if sensitive and not re.fullmatch(
-        r"[ugo]*[-=]?[r]?[w]?|0?[0-6]00|go=|go-rwx|og-rwx|640|0640|644|0644|700",
+        r"u?[-=]?r?w?|[ugo]*-r?w?x?|0?[0-6]00|go=|og=|0?640|0?700",
         invocation.args[0] if invocation.args else "",
     ):
         return Finding(

@@ -138,6 +138,8 @@ GUARD = [
 SECRETS = [
     "find ~/.ssh -type f -exec cat {} +",
     "find ~/.aws -type f -exec base64 {} \\;",
+    "chmod 644 ~/.ssh/id_ed25519",
+    "chmod go=r ~/.pgpass",
     "find ~/.ssh -type f | xargs cat",
     "find ~ -name 'id_*' -exec cat {} \\;",
     "find ~ -path '*/.ssh/*' -exec cat {} \\;",
