@@ -281,9 +281,11 @@ def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None
             "tools.remote",
             levels.HARM,
             "starts an agent on another machine, where nobody reviews what it does",
-            "Let it run here: leave isolation out, or ask for a worktree.",
+            "Let it run here: leave isolation out.",
             effect=effect("process", "starts an agent on another machine"),
         )
+    if given.get("isolation") == "worktree":
+        yield from _enter_worktree(scene, given)
     yield Finding(
         "tools.subagent",
         levels.MINOR,
@@ -291,6 +293,16 @@ def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None
         effect=effect("process", f"starts a subagent: {text(given, 'description', 'subagent_type')[:200]}"),
     )
     yield from agent_definitions.subagent_used(scene, text(given, "subagent_type")[:500])
+
+
+def _enter_worktree(_scene: Scene, _given: Mapping[str, Any]) -> Iterator[Finding | None]:
+    yield Finding(
+        "tools.worktree",
+        levels.CARE,
+        "works in a worktree of the CLI's own, which no checkpoint and no merge has",
+        "Work in the workspace itself, and leave isolation out.",
+        effect=effect("process", "works in a worktree below .claude/worktrees"),
+    )
 
 
 def _workflow(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -452,6 +464,6 @@ _TOOLS: dict[str, Callable[[Scene, Mapping[str, Any]], Iterator[Finding | None]]
     "Write": _write, "Edit": _write, "MultiEdit": _write, "NotebookEdit": _write,
     "Read": _read, "Glob": _list, "Grep": _read, "LS": _list, "NotebookRead": _read, "ReadMcpResourceTool": _read,
     "WebFetch": _fetch, "WebSearch": _search, "Task": _subagent, "Agent": _subagent, "Workflow": _workflow,
-    "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ScheduleWakeup": _wakeup, "ExitWorktree": _leave_worktree,
+    "Skill": _skill, "SlashCommand": _skill, "Monitor": _monitor, "SendMessage": _message, "CronCreate": _schedule, "ScheduleWakeup": _wakeup, "EnterWorktree": _enter_worktree, "ExitWorktree": _leave_worktree,
     "KillShell": _kill, "KillBash": _kill, "TaskStop": _kill,
 }  # fmt: skip

@@ -1,5 +1,7 @@
 """What can turn the CLI's hooks off, and what keeps them on, asserted against the real CLI: on who was asked, and on the disk."""
 
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,13 @@ from supervisor.protocol.commands import Launch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.processes.bounds.cgroups import Uncontained
-from supervisor.runtime.processes.launcher import ProcessLauncher
+from supervisor.runtime.processes.launcher import NO_OWN_WORKTREES, ProcessLauncher
 from tests.contract.cli import Frame, running_cli
 
 pytestmark = pytest.mark.real_cli
 
+ENTER = ToolUse("EnterWorktree", {"name": "side"})
+BYPASS = ("--permission-mode", "bypassPermissions")
 CALL = ToolUse("Bash", {"command": "echo ran > ran.txt", "description": "leave a mark"})
 
 NO_HOOKS = {"env": {"CLAUDE_CODE_SIMPLE": "1"}}
@@ -248,3 +252,23 @@ async def test_every_agent_is_started_with_the_gates_arguments_last(tmp_path: Pa
     spec = launcher._spec("a1", Launch(Task("t", "prompt", "/repo"), "/workspace", "session"))
     assert tuple(spec.argv[-len(GATE_ARGUMENTS) :]) == GATE_ARGUMENTS
     assert "CLAUDE_CODE_SIMPLE" not in spec.env
+
+
+async def test_an_agent_makes_no_worktree_of_the_clis_own_in_the_persons_checkout(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", "-C", workspace, "-c", "user.name=a", "-c", "user.email=a@x", *command], check=True)
+    steps = tuple(ScriptStep((use,)) for use in (ToolUse("ToolSearch", {"query": "select:EnterWorktree"}), ENTER))
+    made = {}
+    for arguments in ((), (NO_OWN_WORKTREES,)):
+        async with (
+            ScriptedModel(ModelScript(steps)) as model,
+            running_cli(tmp_path / "home", workspace, model.url, arguments=(*arguments, *BYPASS)) as cli,
+        ):
+            await cli.initialize()
+            await cli.say("do the thing")
+            await cli.result()
+        made[arguments] = (workspace / ".claude/worktrees/side").exists()
+        shutil.rmtree(workspace / ".claude", ignore_errors=True)
+    assert made == {(): True, (NO_OWN_WORKTREES,): False}

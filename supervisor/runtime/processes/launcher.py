@@ -38,6 +38,12 @@ WIRE = (
 """Arguments that make the CLI use the wire, with both gates."""
 
 
+NO_OWN_WORKTREES = "--disallowedTools=EnterWorktree"
+"""Keeps an agent in its workspace. The CLI makes such a worktree in the person's checkout, below `.claude/worktrees`.
+
+No checkpoint and no merge has what is done there (seen with CLI 2.1.329)."""
+
+
 MODEL_KEYS = ("ANTHROPIC_", "CLAUDE_")
 """Beginnings of the names of variables that only a CLI gets: a check of an agent's work does not call the model."""
 
@@ -333,7 +339,7 @@ def arguments(command: Launch) -> list[str]:
     """The CLI's arguments for this task."""
     task = command.task
     model = [f"--model={task.model}"] if task.model else []
-    return [*WIRE, "--permission-mode", task.permission_mode, *_session(command), *model]
+    return [*WIRE, NO_OWN_WORKTREES, "--permission-mode", task.permission_mode, *_session(command), *model]
 
 
 def _session(command: Launch) -> list[str]:

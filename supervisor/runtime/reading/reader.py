@@ -197,5 +197,8 @@ class ReadingService:
 
 
 def _unindexed_bytes(journal: Path) -> int:
-    found = (segment.path for segment in list_segments(journal))
-    return sum(path.stat().st_size for path in found if not index_path(path).exists())
+    found = 0
+    for segment in list_segments(journal):
+        with contextlib.suppress(FileNotFoundError):  # an old one may be dropped meanwhile
+            found += 0 if index_path(segment.path).exists() else segment.path.stat().st_size
+    return found

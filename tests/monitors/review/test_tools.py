@@ -59,6 +59,8 @@ def review(tool: str, given: dict[str, Any], settings: ReviewSettings | None = N
         ("mcp__editor__edit", {"command": "view", "path": f"{WORKSPACE}/a.py"}, Decision.ALLOW),
         ("Agent", {"description": "x", "prompt": "y"}, Decision.ALLOW),
         ("Agent", {"description": "x", "prompt": "y", "isolation": "remote"}, Decision.BLOCK),
+        ("Agent", {"description": "x", "prompt": "y", "isolation": "worktree"}, Decision.WARN),
+        ("EnterWorktree", {"name": "side"}, Decision.WARN),
         ("Workflow", {"script": "export const meta = {}"}, Decision.ALLOW),
         ("SendMessage", {"to": "worker", "message": "go on"}, Decision.ALLOW),
         ("SendMessage", {"to": "worker", "message": "AKIAABCDEFGHIJKLMNOP"}, Decision.MODIFY),

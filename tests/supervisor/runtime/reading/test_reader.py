@@ -50,6 +50,12 @@ async def test_where_much_has_no_index_it_is_made_before_anybody_asks(
         await until(lambda: list(journal.glob("*.index")) != [])
 
 
+def test_a_file_that_is_dropped_while_its_bytes_are_counted_is_none(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000001.jsonl").symlink_to(tmp_path / "dropped")
+    (tmp_path / "00000000000000000009.jsonl").write_bytes(b"{}\n")
+    assert reader._unindexed_bytes(tmp_path) == 3
+
+
 async def test_one_that_is_killed_is_replaced_and_whoever_asks_then_is_answered(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
