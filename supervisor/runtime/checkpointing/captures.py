@@ -1,12 +1,15 @@
 """Captures and restores for sessions: performed beside the agents' work, each with its outcome as an event."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from uuid import uuid4
 
+import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from checkpoints.model import Reason
 from monitors.contract.actions import Review
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.words import Severity
@@ -23,6 +26,13 @@ from supervisor.runtime.log import log
 
 CAPTURES = 32
 """Captures at once: four for each thread. One has its turn for some rounds of the loop, and a thread for a moment."""
+
+
+TURNS_ENDS = 2
+"""Captures of ends of turns at once, for which no call waits. Each is a thread that takes Python's lock from the loop.
+
+If a thousand agents end, 60 a second, a decision takes 231 ms at the 99th percentile with as many as there are threads.
+"""
 
 
 class Checkpointing:
@@ -57,6 +67,7 @@ class Checkpointing:
         self._fault = fault
         self._beside = beside
         self._turns = CaptureTurns(CAPTURES, is_waited_for)
+        self._turns_ends = anyio.CapacityLimiter(TURNS_ENDS)
         self.together: Callable[[str, RestoreCheckpoint, str], object] = lambda *_: None
         """Receives what is to be restored with all other agents of a project: agent, command, and the rollback's id."""
         self._told_of: set[str] = set()
@@ -113,7 +124,8 @@ class Checkpointing:
         """Make a checkpoint; returns once the outcome is reported."""
         started, key, reason = self._clock.mono(), wanted.key, str(wanted.reason)
         try:
-            async with self._turns.of(agent):
+            calm = self._turns_ends if wanted.reason == Reason.TURN else nullcontext()
+            async with calm, self._turns.of(agent):
                 made = await self._manager.capture(agent, wanted)
         except Exception as error:  # noqa: BLE001 - whatever failed, an action may wait for the answer
             if not isinstance(error, ChaperonError):

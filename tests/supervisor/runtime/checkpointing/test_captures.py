@@ -17,6 +17,7 @@ from supervisor.protocol import events
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
+from supervisor.runtime.checkpointing.captures import TURNS_ENDS
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.people.rollbacks import make, preview, roll_back
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
@@ -40,6 +41,27 @@ async def wants_back(daemon: Daemon, base: Base, reason: str, id_: str = "r1") -
     """Ask for the first checkpoint that was made for this reason."""
     target = next(event.name for event in base.events(events.CheckpointMade) if event.reason == reason)
     await daemon.request(events.RollbackRequested(**daemon.stamp("a1"), id=id_, checkpoint=target, by="test"))
+
+
+async def test_the_end_of_a_turn_waits_while_others_are_captured_and_what_a_person_asks_for_does_not(
+    base: Base,
+) -> None:
+    shutil.copy(TURNS, base.command)
+    base.command.chmod(0o755)
+
+    def made() -> set[str]:
+        return {event.reason for event in base.events(events.CheckpointMade)}
+
+    async with served(base) as (daemon, _):
+        for other in range(TURNS_ENDS):
+            await daemon.checkpointing._turns_ends.acquire_on_behalf_of(other)
+        await daemon.submit(base.submission(prompt="do: echo one > one.txt", keep_open=True), by="test")
+        await reached(daemon, AgentState.IDLE)
+        await daemon.request(events.CheckpointRequested(**daemon.stamp("a1"), id="c1", name="mine", note="", by="test"))
+        await until(lambda: "person" in made())
+        assert "turn" not in made()
+        daemon.checkpointing._turns_ends.release_on_behalf_of(0)
+        await until(lambda: "turn" in made())
 
 
 @pytest.fixture
