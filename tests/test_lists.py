@@ -143,7 +143,7 @@ def test_what_chaperon_says_to_the_cli_cannot_be_said_in_the_configuration() -> 
         Launch(task, "/repo", "s", 3, "s", ""),
     )
     said = {word.partition("=")[0] for way in ways for word in (*arguments(way), *GATE_ARGUMENTS) if word[:2] == "--"}
-    harmless = {"--model", STRICT_SERVERS}
+    harmless = {"--model", "--disallowedTools", STRICT_SERVERS}
     assert said - model.OWN_ARGUMENTS == harmless, "which a user may ask for too"
 
 

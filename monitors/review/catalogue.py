@@ -25,7 +25,7 @@ CHECKS = frozenset({
     "shell.fork-bomb", "shell.handed", "shell.hidden-text", "shell.in-container", "shell.interactive", "shell.look-alike", "shell.not-understood",
     "shell.run-brought", "shell.run-download", "shell.run-generated", "shell.run-hidden", "shell.run-piped", "shell.sources", "shell.too-much",
     "shell.unknown-destructive", "shell.unknown-program", "skills.hooks", "skills.too-long", "skills.unread", "tools.after-the-run", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
-    "tools.mcp", "tools.mcp-destroys", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "unknown.destroys",
+    "tools.mcp", "tools.mcp-destroys", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "tools.worktree", "unknown.destroys",
     "unknown.removes", "unknown.runs",
 })  # fmt: skip
 """Rules that are code and no entry of the knowledge."""

@@ -261,7 +261,7 @@ async def test_an_agent_makes_no_worktree_of_the_clis_own_in_the_persons_checkou
         subprocess.run(["git", "-C", workspace, "-c", "user.name=a", "-c", "user.email=a@x", *command], check=True)
     steps = tuple(ScriptStep((use,)) for use in (ToolUse("ToolSearch", {"query": "select:EnterWorktree"}), ENTER))
     made = {}
-    for arguments in ((), (NO_OWN_WORKTREES,)):
+    for arguments in ((), (NO_OWN_WORKTREES, "--disallowedTools=WebFetch")):  # those of the configuration come later
         async with (
             ScriptedModel(ModelScript(steps)) as model,
             running_cli(tmp_path / "home", workspace, model.url, arguments=(*arguments, *BYPASS)) as cli,
@@ -271,4 +271,4 @@ async def test_an_agent_makes_no_worktree_of_the_clis_own_in_the_persons_checkou
             await cli.result()
         made[arguments] = (workspace / ".claude/worktrees/side").exists()
         shutil.rmtree(workspace / ".claude", ignore_errors=True)
-    assert made == {(): True, (NO_OWN_WORKTREES,): False}
+    assert list(made.values()) == [True, False]
