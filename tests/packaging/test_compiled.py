@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(300),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler of C here"),
+    pytest.mark.skipif(
+        find_spec("setuptools") is None, reason="no setuptools here, which venv brings until Python 3.11"
+    ),
 ]
 
 SOME = ("monitors/review/rules/levels.py", "monitors/review/verdict/rationality.py")
