@@ -10,6 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
+from interventions.decisions import Intervention
+from interventions.words import InterventionKind
+from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
 from supervisor.config.model import Config
 from supervisor.config.sections.hooks import HooksSection
@@ -102,13 +105,18 @@ make_intervention = Ticket
 """
 
 
-async def test_an_intervention_of_ones_own_has_an_effect_of_its_own_and_need_not_say_a_word(base: Base) -> None:
-    script = 'echo "$EFFECT $KIND $PATTERN $SEVERITY $DETAILS $AGENT" > $SAID.new; mv $SAID.new $SAID'
-    done = hook(base, "on-intervention", script)
+def opens_tickets(base: Base) -> None:
+    """A run that repeats itself, and an intervention of a plugin's whose effect is a ticket."""
     plugin = base.root / "ticket.py"
     plugin.write_text(TICKET)
     base.config["plugins"] = {"interventions": [str(plugin)]}
     base.plan(*["ls"] * 4)
+
+
+async def test_an_intervention_of_ones_own_has_an_effect_of_its_own_and_need_not_say_a_word(base: Base) -> None:
+    script = 'echo "$EFFECT $KIND $PATTERN $SEVERITY $DETAILS $AGENT" > $SAID.new; mv $SAID.new $SAID'
+    done = hook(base, "on-intervention", script)
+    opens_tickets(base)
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="ann")
         await until(done.exists)
@@ -125,10 +133,7 @@ async def test_an_intervention_of_ones_own_has_an_effect_of_its_own_and_need_not
 async def test_an_effect_that_was_not_done_is_an_incident(base: Base, script: str, why: str) -> None:
     if script:
         hook(base, "on-intervention", script)
-    plugin = base.root / "ticket.py"
-    plugin.write_text(TICKET)
-    base.config["plugins"] = {"interventions": [str(plugin)]}
-    base.plan(*["ls"] * 4)
+    opens_tickets(base)
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="ann")
         await until(lambda: any(each["type"] == "effect_not_done" for each in base.incidents()))
@@ -137,6 +142,20 @@ async def test_an_effect_that_was_not_done_is_an_incident(base: Base, script: st
     assert "'open_ticket'" in told["summary"]
     assert why in told["summary"]
     assert "hooks.on-intervention" in told["way_out"]
+
+
+async def test_an_effect_that_was_passed_over_in_a_storm_is_an_incident(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "MOST_WAITING", 2)
+    issue = Issue("repetition", Severity.MEDIUM, 0.7, 0.2, 1, "It repeats itself.", (1,))
+    kind, details = InterventionKind.SOFT_CORRECTION, {"effect": "open_ticket"}
+    async with run_daemon(base.setup()) as daemon:
+        for number in range(5):
+            chosen = Intervention(f"i-{number}", kind, issue, 0.4, "because", "", details)
+            daemon.hooks.saw(events.InterventionChosen(**daemon.stamp("a1"), intervention=chosen))
+    told = [each["summary"] for each in base.incidents() if each["type"] == "effect_not_done"]
+    assert any("2 scripts waited before it" in each for each in told)
 
 
 async def test_a_storm_of_incidents_does_not_make_a_storm_of_hooks(
