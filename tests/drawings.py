@@ -20,8 +20,10 @@ from supervisor.runtime.api.routes.agents.autopilot import autopilot_routes
 from supervisor.runtime.api.routes.agents.orders import forgetting_routes
 from supervisor.runtime.api.routes.agents.projects import project_routes
 from supervisor.runtime.api.routes.agents.recovery import recovery_routes
+from supervisor.runtime.api.routes.service.budgets import budget_routes
 from supervisor.runtime.api.routes.service.metrics import metrics_routes
 from supervisor.runtime.api.routes.service.outcomes import outcome_routes
+from supervisor.runtime.api.routes.service.trust import program_routes
 from supervisor.runtime.api.routes.work.tasks import task_routes
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.metrics.metric_table import METRICS
@@ -32,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 
 NOT_CODE = {
     "systemd": "units for a user's service and for the system's, and tmpfiles",
-    "tests": "the same paths as the source; and:",
+    "tests": "the same paths as the source, or where `WITHOUT` in `tests/test_mirror.py` says; and:",
     "tests/contract": "what is relied on of the real CLI",
     "tests/recordings": "lines of the real CLI",
     "tests/kill": "the daemon killed at every write",
@@ -140,6 +142,8 @@ def described_api() -> dict[str, Any]:
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes
     api = make_api(nobody, nobody, nobody)
     metrics_routes(api, nobody, nobody)
+    program_routes(api, nobody, nobody)
+    budget_routes(api, nobody, nobody, nobody)
     outcome_routes(api, nobody, tuple)
     recovery_routes(api, nobody)
     forgetting_routes(api, nobody)

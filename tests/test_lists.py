@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from interventions.advice import COMBINED, SENSITIVE
 from interventions.approval import ApprovalSettings
 from interventions.choice import limit_guard
 from interventions.contract import ResourceUsage
@@ -44,6 +45,8 @@ from supervisor.rehearsal.expect import Expect
 from supervisor.runtime.assembly.plugins import KINDS
 from supervisor.runtime.incidents import notifications
 from supervisor.runtime.processes.launcher import arguments
+from tests.end_to_end.test_patterns import SCRIPTS
+from tests.eval.inject import EPISODES
 
 
 def listed(annotation: Any) -> set[str]:
@@ -122,7 +125,11 @@ def test_each_pattern_can_be_configured_and_has_a_ladder_or_is_answered_by_the_u
     of_sections = patterns.PatternsSection.model_fields.keys()
     assert of_settings - of_sections == {"custom", "no_progress"} - of_sections
     made = {one.name for one in make_detectors(DetectorSettings(), Task("t", "p", "/"))}
-    assert made & LADDERS.keys(), "the names of detectors are those that ladders go by"
+    outside = {"combinations"} | {"refusals", "limit_reached", "critical_action", "gate_bypassed"}
+    assert made ^ LADDERS.keys() == outside | COMBINED, "the names of detectors are those that ladders go by"
+    assert {*EPISODES} == made - {"combinations"}, "a pattern without an episode is not measured"
+    assert {*SCRIPTS} == {*EPISODES} | COMBINED, "a pattern without a script was never met by the real CLI"
+    assert {*EPISODES} - {"no_progress"} == SENSITIVE
 
 
 def test_timers_are_all_stopped_with_their_agent() -> None:

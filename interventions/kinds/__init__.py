@@ -3,7 +3,7 @@
 checkpoint_rollback    checkpoint rollback: files and conversation go back to a good moment, with guidance
 context_reinforcement  context reinforcement: request, constraints, goals and boundaries repeated, with emphasis on
                        those that matter
-degradation            degradation before a stop
+degradation            stages by which a run gets cheaper before a stop; no kind
 emergency_stop         emergency stop: freeze first, then save, then end the tree
 resource_throttling    resource throttling: lower limits by the growth of usage, and inform the agent
 soft_correction        soft correction: a word in the agent's ear, with the facts and one way on

@@ -11,12 +11,13 @@ import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import get_args
 
 import anyio
 import anyio.abc
 import httpx
 
-from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.sandbox import SandboxInForce, SandboxKind, SandboxSection
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.runtime.sandbox.sandboxes import SHELL_PREFIX, LaunchSite, SandboxedLaunch, SandboxError, Sandboxes
 from tests.bench.figures import Figure
@@ -51,14 +52,13 @@ def took(launch: SandboxedLaunch, *arguments: str, cwd: Path) -> float:
 def starts(base: Path) -> list[Figure]:
     """Measure the CLI's start in each sandbox and in none, in turn."""
     cli = str(real_claude_path())
-    launches: dict[SandboxKind, SandboxedLaunch] = {}
-    kinds: tuple[SandboxKind, ...] = ("none", "bubblewrap", "landlock")
-    for kind in kinds:
+    launches: dict[SandboxInForce, SandboxedLaunch] = {}
+    for kind in get_args(SandboxInForce):
         try:
             launches[kind] = held(base, kind, cli)
         except SandboxError:  # this machine does not give it
             continue
-    taken: dict[SandboxKind, list[float]] = {kind: [] for kind in launches}
+    taken: dict[SandboxInForce, list[float]] = {kind: [] for kind in launches}
     for _ in range(STARTS):
         for kind, launch in launches.items():
             taken[kind].append(took(launch, "--version", cwd=base / "repo"))
@@ -74,8 +74,7 @@ def commands(base: Path) -> list[Figure]:
     """Measure a command of the shell inside and outside, started as the CLI 2.1.329 starts it: by bash, in which the
     program that is named as prefix gets the command as its one argument."""
     none, figures = held(base, "none", "/bin/sh"), []
-    kinds: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
-    for kind in kinds:
+    for kind in (kind for kind in get_args(SandboxInForce) if kind != "none"):
         try:
             launch = held(base, kind, "/bin/sh")
         except SandboxError:

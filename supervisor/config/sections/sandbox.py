@@ -8,8 +8,11 @@ from pydantic import AfterValidator, Field
 from monitors.contract.bounds import Count
 from supervisor.config.sections.base import AbsolutePath, Section
 
-SandboxKind = Literal["auto", "bubblewrap", "landlock", "none"]
-"""Kinds of sandboxes for an agent's processes; `auto` is the strongest that works on this machine."""
+SandboxInForce = Literal["bubblewrap", "landlock", "none"]
+"""Kinds of sandboxes that an agent's processes can be in."""
+
+SandboxKind = Literal["auto", SandboxInForce]
+"""Kinds that can be asked for; `auto` is the strongest that works on this machine."""
 
 SandboxProfile = Literal["open", "project", "closed", "container"]
 """How much of the machine an agent reaches."""

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import assert_never
 
 from monitors.contract.errors import ChaperonError
-from supervisor.config.sections.sandbox import SandboxKind, SandboxSection
+from supervisor.config.sections.sandbox import SandboxInForce, SandboxKind, SandboxSection
 from supervisor.runtime.gateway.git_remotes import HELPER, helped, rewritten
 from supervisor.runtime.gateway.messages import SOCKET
 from supervisor.runtime.sandbox import bubblewrap, entry, git_helper, landlock, layout, machine, seccomp
@@ -131,14 +132,14 @@ class Sandboxes:
         self._home = home
         self._hidden = tuple(hidden)
         self._environ = environ
-        self._found: tuple[SandboxKind, machine.Facility] | None = None
+        self._found: tuple[SandboxInForce, machine.Facility] | None = None
 
     @property
     def own_config_dir(self) -> bool:
         """Whether each agent has a CLAUDE_CONFIG_DIR of its own, because that of the user is out of its reach."""
         return self._wanted != "none" and self._section.profile not in WHOLE_MACHINE
 
-    def in_force(self) -> tuple[SandboxKind, machine.Facility]:
+    def in_force(self) -> tuple[SandboxInForce, machine.Facility]:
         """Return the sandbox that agents get; what works is not tried again.
 
         Raises:
@@ -160,12 +161,15 @@ class Sandboxes:
             return SandboxedLaunch((), site.cli, site.environment)
         self._check()
         site.own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = f"{kind}, {self._section.profile}"
         place = layout.HostLayout(self._home, site.workspace, site.checkout, self._hidden, site.environment)
-        made = (
-            self._bubblewrap(facility, site, place) if kind == "bubblewrap" else self._landlock(facility, site, place)
-        )
-        return replace(made, name=name)
+        match kind:
+            case "bubblewrap":
+                made = self._bubblewrap(facility, site, place)
+            case "landlock":
+                made = self._landlock(facility, site, place)
+            case _:
+                assert_never(kind)
+        return replace(made, name=f"{kind}, {self._section.profile}")
 
     def _entry(self, inside: str) -> "_Entry":
         """Say how the last step into a sandbox is started, by the folder in which it stands inside, if in another."""
@@ -361,7 +365,7 @@ def _written(path: str) -> Mount:
 
 def choose(
     wanted: SandboxKind, section: SandboxSection, environ: Mapping[str, str]
-) -> tuple[SandboxKind, machine.Facility]:
+) -> tuple[SandboxInForce, machine.Facility]:
     """Return the sandbox that is asked for, once it was seen to work.
 
     Raises:

@@ -15,6 +15,7 @@ NOT_HERE: Mapping[str, str] = {
     "POST /v1/merges/{name}/plan": "it changes nothing; the task's page shows the merge",
     "POST /v1/project-checkpoints/{name}/plan": "it changes nothing; the project's page asks it",
     "POST /v1/trust": "it lets programs of a repository run as the person, so it is typed where its text is shown whole",
+    "POST /v1/trust/programs": "it lets programs of the configuration run as the person: typed where they are shown",
     "POST /v1/agents/{agent}/forget": "it deletes all that was written of an agent, and nothing undoes that",
     "POST /v1/checkpoint-stores/delete": "it deletes all checkpoints of a project, and nothing undoes that",
 }

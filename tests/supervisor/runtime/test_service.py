@@ -23,6 +23,7 @@ from supervisor.runtime.journal.lock import StateDirectoryTakenError
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
 from supervisor.runtime.state_files import ARCHIVE_VERSION, SNAPSHOT_VERSION
+from tests.drawings import described_api
 from tests.stages.daemon import Base, ended, metrics_of, reached, served
 
 
@@ -46,6 +47,14 @@ async def test_a_socket_on_which_somebody_listens_is_not_taken(base: Base, tmp_p
         await refused(other, SocketTakenError, "already listens")
         assert (await client.get("/v1/health")).status_code == 200
         assert not other.places.journal.exists()
+
+
+async def test_each_route_that_is_answered_is_described(base: Base) -> None:
+    async with served(base) as (_, client):
+        answered = (await client.get("/openapi.json")).json()["paths"]
+    assert {path: set(methods) for path, methods in described_api()["paths"].items()} == {
+        path: set(methods) for path, methods in answered.items()
+    }
 
 
 async def test_a_strategy_that_no_plugin_brings_keeps_the_daemon_from_starting(base: Base) -> None:
