@@ -107,7 +107,7 @@ WITHOUT = {
     "supervisor/runtime/api/routes/service/budgets.py": "tests/supervisor/runtime/services/test_budgets.py asks it beside a daemon",
     "supervisor/runtime/api/routes/agents/agents.py": "tests/supervisor/runtime/api/test_app.py asks every route",
     "supervisor/runtime/api/routes/service/health.py": "tests/supervisor/runtime/api/test_app.py asks it of a daemon at work",
-    "supervisor/runtime/api/routes/parts.py": "protocols, which mypy holds the daemon to; tests/test_layers.py",
+    "supervisor/runtime/daemon_parts.py": "protocols, which mypy holds the daemon to; tests/test_layers.py",
     "supervisor/runtime/api/routes/service/streams.py": "tests/supervisor/runtime/api/test_app.py reads and follows both",
     "supervisor/runtime/api/routes/service/metrics.py": "tests/supervisor/runtime/metrics/test_metrics.py scrapes it",
     "supervisor/runtime/metrics/exposition.py": "tests/supervisor/runtime/metrics/test_metrics.py scrapes what it writes",

@@ -13,18 +13,15 @@ from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.rehearsal.check import CheckFinding
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.scenario import Interjection, Scenario
+from supervisor.runtime.daemon_parts import BootParts
 from supervisor.runtime.services.people import rollbacks
 
 NAME = "rehearsal"
 """The person's name in the journal."""
 
 
-class PersonParts(rollbacks.RollbackParts, Protocol):
+class PersonParts(rollbacks.RollbackParts, BootParts, Protocol):
     """The parts of the daemon that a person's requests need."""
-
-    def boot_id(self) -> str:
-        """Return the id of this boot of the machine."""
-        ...
 
 
 class Person:

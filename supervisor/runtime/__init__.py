@@ -21,6 +21,7 @@ shim/           the process that holds one CLI and outlives the daemon
 socket/         access to the daemon's socket, and reports of refused peers
 tasks/          stored tasks at work
 clock           the one place that reads the clocks
+daemon_parts    the parts of the daemon that others are handed, each as narrow as its use
 descriptors     how many files the daemon may hold open
 doctor          checks of this machine, with the way to mend each fault
 filesystem      lookups of reviews in the file system and git, made at the moment of the request

@@ -14,13 +14,12 @@ from anyio.abc import TaskGroup
 from checkpoints.workspace.worktree import worktree_of
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Task
-from supervisor.core.board import Board
 from supervisor.core.session import Session
 from supervisor.protocol import events
-from supervisor.protocol.events import EventStamp
 from supervisor.runtime.attached.cli_process import CliProcess
 from supervisor.runtime.attached.link import HookLink
 from supervisor.runtime.attached.translation import GATE
+from supervisor.runtime.daemon_parts import BoardParts, BootParts, EventParts
 
 BEGINS = frozenset({"UserPromptSubmit", GATE})
 """The hooks with which an agent begins: before a prompt there is no task, and other hooks need no agent."""
@@ -35,28 +34,11 @@ CLIENT = re.compile(r"[a-z][a-z0-9-]{0,19}")
 """The names that a CLI may give itself in its hooks."""
 
 
-class AttachingParts(Protocol):
+class AttachingParts(BoardParts, EventParts, BootParts, Protocol):
     """The parts of the daemon that attaching needs."""
-
-    @property
-    def board(self) -> Board:
-        """Agents and their sessions."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def boot_id(self) -> str:
-        """Id of this boot of the machine."""
-        ...
 
     def begin_attached(self, submitted: events.TaskSubmitted, link: HookLink) -> None:
         """Have an agent begin whose CLI runs already."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event, and return its number."""
         ...
 
     def usual(self, task: Task) -> Task:

@@ -19,7 +19,6 @@ from supervisor.core.board import Board
 from supervisor.core.discoveries import briefing
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.events import EventStamp
 from supervisor.protocol.kinds.tasks import TaskClaimed, TasksAdded
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.daemon.hooks import HookRunner, VetoError
@@ -27,36 +26,14 @@ from supervisor.runtime.daemon.orders import held_by, refuse_drained, refuse_sto
 from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
+from supervisor.runtime.daemon_parts import EndingParts, EventParts, FaultParts, NeighbourParts
 from supervisor.runtime.journal.journal import Journal, JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.launcher import ProcessLauncher
 
 
-class IntakeParts(Protocol):
+class IntakeParts(EndingParts, EventParts, NeighbourParts, FaultParts, Protocol):
     """The parts of the daemon that the intake uses."""
-
-    @property
-    def ending(self) -> bool:
-        """Whether no new task is taken any more."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and have it acted upon; returns its sequence number."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def beside(self, agent: str) -> set[str]:
-        """The other live agents that work in this agent's workspace."""
-        ...
-
-    def fault(
-        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
-    ) -> None:
-        """Note something that failed outside what agents do, as an incident."""
-        ...
 
 
 class Intake:

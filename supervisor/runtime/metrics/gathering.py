@@ -2,53 +2,29 @@
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import anyio.lowlevel
 
-from supervisor.core.board import Board
 from supervisor.core.fold.summary import DAY
 from supervisor.core.limits import LIMITED, share
 from supervisor.core.session import Session
+from supervisor.runtime.daemon_parts import JournalParts, TimeParts
 from supervisor.runtime.exporters.delivery import Exporting
-from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.metrics.metrics import Counted, Metrics, Sample
 
 AGENTS_AT_A_TIME = 20
 """Agents that are looked at before others get their turn in the loop: 50 microseconds each."""
 
 
-class MeasuredParts(Protocol):
+class MeasuredParts(JournalParts, TimeParts, Protocol):
     """The parts of the daemon whose state is measured."""
 
-    @property
-    def board(self) -> Board:
-        """Agents and spending."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """The record, and how long its disk takes."""
-        ...
-
-    @property
-    def metrics(self) -> Metrics:
-        """Counters of events."""
-        ...
-
-    @property
-    def exporting(self) -> Sequence[Exporting]:
-        """Exporters to other systems."""
-        ...
-
-    def mono(self) -> float:
-        """Seconds on the clock that decisions use."""
-        ...
-
-    def wall(self) -> float:
-        """Unix time in seconds."""
-        ...
+    metrics: Metrics
+    """Counters of events."""
+    exporting: list[Exporting]
+    """Exporters to other systems."""
 
 
 async def gather(daemon: MeasuredParts) -> bytes:

@@ -6,7 +6,6 @@ from typing import Protocol
 from uuid import uuid4
 
 from monitors.contract.errors import ChaperonError
-from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.core.project_marks import agents_of
 from supervisor.core.states import TABLE, Transition
@@ -15,6 +14,7 @@ from supervisor.protocol.commands import RestoreCheckpoint
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.projects import AgentMark, ProjectPhase, ProjectRollback
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.daemon_parts import EventParts, RequestParts
 from supervisor.runtime.waiting import becomes
 
 STANDSTILL_SECONDS = 60.0
@@ -29,25 +29,8 @@ class NotStillError(ChaperonError):
     """An agent could not be held, so its project did not go back."""
 
 
-class AgentParts(Protocol):
+class AgentParts(RequestParts, EventParts, Protocol):
     """The parts of the daemon that steer agents."""
-
-    @property
-    def board(self) -> Board:
-        """All agents."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and return its number."""
-        ...
-
-    async def request(self, event: events.AgentRequest) -> Summary:
-        """Take in what a person asks of an agent."""
-        ...
 
     def is_watched(self, agent: str) -> bool:
         """Whether something is still to be done for an agent, if only after its end."""

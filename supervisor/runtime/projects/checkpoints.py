@@ -16,15 +16,10 @@ import anyio.to_thread
 from checkpoints import project_refs
 from checkpoints.model import CaptureContext, Checkpoint, ConversationPosition, Reason
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.core.board import Board
 from supervisor.core.project_marks import marks_of_agents, marks_of_tasks, merges_of
-from supervisor.protocol import events
 from supervisor.protocol.kinds.projects import ProjectCheckpointForgotten, ProjectCheckpointMade
-from supervisor.protocol.kinds.stamp import EventStamp
 from supervisor.protocol.projects import AgentMark, ProjectCheckpoint, WorkspaceMark
-from supervisor.runtime.checkpointing.manager import CheckpointManager
-from supervisor.runtime.checkpointing.worktrees import Worktrees
-from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.daemon_parts import FolderParts, WorktreeParts
 from supervisor.runtime.log import log
 from supervisor.runtime.projects.worktrees import ProjectWorktree, find_worktrees, project_at, projects_of
 
@@ -39,41 +34,8 @@ KEY = "project:"
 """Begins the key of checkpoints of files that are parts of a project's."""
 
 
-class ProjectParts(Protocol):
+class ProjectParts(WorktreeParts, FolderParts, Protocol):
     """The parts of the daemon that project checkpoints need."""
-
-    @property
-    def board(self) -> Board:
-        """Agents, tasks, and project checkpoints."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """The record; a checkpoint counts once it is on the disk."""
-        ...
-
-    @property
-    def checkpoint_manager(self) -> CheckpointManager:
-        """Workspaces and their stores."""
-        ...
-
-    @property
-    def agents_folder(self) -> Path:
-        """A folder of the state directory, by which two daemons that work in one repository are told apart."""
-        ...
-
-    @property
-    def worktrees(self) -> Worktrees:
-        """The workspaces that were made."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and return its number."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,9 @@ from supervisor.core.projects.going_back import agents_going_back, merges_going_
 from supervisor.protocol import events
 from supervisor.protocol.projects import ProjectCheckpoint, ProjectPhase, ProjectRollback, WorkspaceMark
 from supervisor.protocol.tasks import TaskState
-from supervisor.runtime.incidents.feed import NoteFault
+from supervisor.runtime.daemon_parts import FaultParts, MergingParts
 from supervisor.runtime.journal.errors import JournalError
 from supervisor.runtime.log import log
-from supervisor.runtime.merging.merge_queue import MergeQueue
 from supervisor.runtime.projects.agents import AgentParts, ProjectAgents
 from supervisor.runtime.projects.checkpoints import ProjectCheckpoints, ProjectParts
 from supervisor.runtime.projects.preview import ProjectPlan, UnusualRollbackError, preview
@@ -44,18 +43,8 @@ StandStill = Callable[[ProjectRollback], Awaitable[None]]
 """Holds work on stored tasks for a rollback that has begun."""
 
 
-class RollbackOfProjectParts(ProjectParts, AgentParts, Protocol):
+class RollbackOfProjectParts(ProjectParts, AgentParts, MergingParts, FaultParts, Protocol):
     """The parts of the daemon that rollbacks of projects need."""
-
-    @property
-    def merging(self) -> MergeQueue:
-        """The merges of agents' branches."""
-        ...
-
-    @property
-    def fault(self) -> NoteFault:
-        """Notes an incident."""
-        ...
 
     def refuse_additions_for_now(self) -> None:
         """Refuse what cannot be kept now."""

@@ -12,6 +12,7 @@ from supervisor.core.registers.costs import DayBudget, DayLimits
 from supervisor.core.tasks.queue import AccountFacts
 from supervisor.protocol.kinds.orders import OrderControl, OrderGiven
 from supervisor.runtime.daemon.usage_turns import UsageTurns, utc
+from supervisor.runtime.daemon_parts import FaultParts, TimeParts
 from supervisor.runtime.log import log
 from supervisor.runtime.services.people import orders
 from supervisor.runtime.services.people.orders import OrderParts
@@ -29,27 +30,15 @@ KEYS = "resources.max_cost_per_day_usd, max_tokens_per_day, max_account_cost_per
 """The keys of the configuration that set budgets of a day."""
 
 
-class BudgetParts(OrderParts, Protocol):
+class BudgetParts(OrderParts, TimeParts, FaultParts, Protocol):
     """The parts of the daemon that the budgets need."""
+
+    usage_turns: UsageTurns
+    """Agents that wait for a usage limit to end."""
 
     @property
     def account(self) -> str:
         """The account in force."""
-        ...
-
-    @property
-    def usage_turns(self) -> UsageTurns:
-        """Agents that wait for a usage limit to end."""
-        ...
-
-    def wall(self) -> float:
-        """Unix time in seconds."""
-        ...
-
-    def fault(
-        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
-    ) -> None:
-        """Note an incident, of which people are told."""
         ...
 
 

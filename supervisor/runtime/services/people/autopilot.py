@@ -21,6 +21,7 @@ from monitors.contract.words import Severity
 from supervisor.core.registers.standing import AUTOPILOT_PAUSE
 from supervisor.protocol.events import AutopilotBegan, AutopilotEnded
 from supervisor.protocol.kinds.orders import OrderGiven
+from supervisor.runtime.daemon_parts import FaultParts, TimeParts
 from supervisor.runtime.log import log
 from supervisor.runtime.services.people import orders
 from supervisor.runtime.services.people.autopilot_report import report_text
@@ -46,18 +47,8 @@ class ProjectCheckpointMaker(Protocol):
         ...
 
 
-class AutopilotParts(OrderParts, Protocol):
+class AutopilotParts(OrderParts, TimeParts, FaultParts, Protocol):
     """The parts of the daemon that autopilot needs."""
-
-    def wall(self) -> float:
-        """Unix time in seconds."""
-        ...
-
-    def fault(
-        self, agent: str, type_: str, summary: str, severity: Severity = Severity.HIGH, way_out: str = ""
-    ) -> None:
-        """Note an incident, of which people are told."""
-        ...
 
     @property
     def projects(self) -> ProjectCheckpointMaker:

@@ -11,14 +11,13 @@ from uuid import uuid4
 import anyio
 
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.kinds.orders import OrderGiven, OrderResult
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.orders import held_by
-from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.daemon_parts import RecordParts, RequestParts
 from supervisor.runtime.log import log
 
 HOLD_SECONDS = 5.0
@@ -27,33 +26,11 @@ HOLD_SECONDS = 5.0
 Asked = events.PauseRequested | events.ResumeRequested | events.StopRequested | events.SayRequested
 
 
-class OrderParts(Protocol):
+class OrderParts(RecordParts, RequestParts, Protocol):
     """The parts of the daemon that orders need."""
-
-    @property
-    def board(self) -> Board:
-        """Agents and standing orders."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """The record; an order counts once it is on the disk."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and return its number."""
-        ...
 
     def refuse_request(self, event: events.AgentRequest) -> None:
         """Refuse what cannot be asked of an agent now."""
-        ...
-
-    async def request(self, event: events.AgentRequest) -> Summary:
-        """Take in what a person asks of an agent."""
         ...
 
 

@@ -1,61 +1,19 @@
 """Removal of the remains of ended agents: the workspace made for one, its branch, and the files of its shim."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import anyio.to_thread
 
 from monitors.contract.errors import ChaperonError
-from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.protocol.events import EventStamp
-from supervisor.runtime.checkpointing.manager import CheckpointManager
-from supervisor.runtime.checkpointing.worktrees import Worktrees
-from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.daemon_parts import FolderParts, NeighbourParts, WorktreeParts
 from supervisor.runtime.services.retention import forget_output
 
 
-class RemovalParts(Protocol):
+class RemovalParts(WorktreeParts, FolderParts, NeighbourParts, Protocol):
     """The parts of the daemon that a removal needs."""
-
-    @property
-    def board(self) -> Board:
-        """Agents."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """The record; a removal counts once it is on the disk."""
-        ...
-
-    @property
-    def worktrees(self) -> Worktrees:
-        """Workspaces made for agents."""
-        ...
-
-    @property
-    def checkpoint_manager(self) -> CheckpointManager:
-        """Watches workspaces, and lets them go."""
-        ...
-
-    @property
-    def agents_folder(self) -> Path:
-        """The directory that has one directory an agent."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and return its number."""
-        ...
-
-    def beside(self, agent: str) -> set[str]:
-        """The other live agents that work in this agent's workspace."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,13 @@ from uuid import uuid4
 
 from checkpoints.model import Checkpoint, Difference, Reason, RestorePlan
 from monitors.contract.errors import ChaperonError, UsageError
-from supervisor.core.board import Board
-from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.commands import Capture, RestoreCheckpoint
-from supervisor.protocol.events import EventStamp
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackRequest
 from supervisor.runtime.checkpointing.captures import Checkpointing
-from supervisor.runtime.checkpointing.manager import CheckpointManager
-from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.daemon.outcomes import Either, ExpectedOutcome, Outcomes
-from supervisor.runtime.journal.journal import Journal
+from supervisor.runtime.daemon_parts import RequestParts, WorktreeParts
 
 WORKSPACE_CHARACTERS = 50
 """Of a checkpoint's name, those that the name of its workspace keeps: a number may follow, and 60 are allowed."""
@@ -30,50 +25,13 @@ OUTCOME_SECONDS = 600.0
 """How long an outcome is waited for: restoring thousands of files takes seconds, and the agent's queue may be busy."""
 
 
-class RollbackParts(Protocol):
+class RollbackParts(WorktreeParts, RequestParts, Protocol):
     """The parts of the daemon that requests about checkpoints need."""
 
-    @property
-    def board(self) -> Board:
-        """Agents and their sessions."""
-        ...
-
-    @property
-    def journal(self) -> Journal:
-        """The record; an outcome counts once it is on the disk."""
-        ...
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """Outcomes of requests, as they come."""
-        ...
-
-    @property
-    def checkpoint_manager(self) -> CheckpointManager:
-        """Workspaces and their stores."""
-        ...
-
-    @property
-    def checkpointing(self) -> Checkpointing:
-        """Captures and restores of agents that have ended."""
-        ...
-
-    @property
-    def worktrees(self) -> Worktrees:
-        """New workspaces."""
-        ...
-
-    def stamp(self, agent: str) -> EventStamp:
-        """Return the agent and the times of an event of now."""
-        ...
-
-    def happened(self, event: events.AnyEvent) -> int:
-        """Journal an event and return its number."""
-        ...
-
-    async def request(self, event: events.AgentRequest) -> Summary:
-        """Take in what a person asks of an agent."""
-        ...
+    outcomes: Outcomes
+    """Outcomes of requests, as they come."""
+    checkpointing: Checkpointing
+    """Captures and restores of agents that have ended."""
 
 
 class NotDoneError(ChaperonError):

@@ -11,9 +11,9 @@ from monitors.review.allowances import HOST_TOOL
 from supervisor.core.fold.asked_hosts import KEPT_SECONDS
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon_parts import BootParts, RequestParts, TimeParts
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Reviewing
 from supervisor.runtime.reading.reader import ReadingService
@@ -54,12 +54,8 @@ class ReviewBody(SubmissionRequest):
     workspace: str = ""
 
 
-class ActionParts(RequestParts, TimeParts, Protocol):
+class ActionParts(RequestParts, TimeParts, BootParts, Protocol):
     """The parts of the daemon that these routes need."""
-
-    def boot_id(self) -> str:
-        """Id of this boot of the machine."""
-        ...
 
 
 def action_routes(api: FastAPI, daemon: ActionParts, reader: ReadingService) -> None:

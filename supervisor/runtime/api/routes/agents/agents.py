@@ -12,11 +12,11 @@ from monitors.contract.errors import ChaperonError, UsageError
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.runtime.api.routes.agents.orders import RequestId
-from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.api.serving.agent_rows import MOST_ROWS, AgentRows
 from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.api.serving.turnstile import Turnstile
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest, UnavailableError
+from supervisor.runtime.daemon_parts import RequestParts, TimeParts
 from supervisor.runtime.reading.jobs import JSON
 from supervisor.runtime.socket.peer import By
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from monitors.contract.errors import UsageError
 from monitors.review.allowances import HOST_TOOL, Allowance
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.parts import RequestParts, TimeParts
 from supervisor.runtime.api.serving.answer_types import AgentAnswer
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon_parts import BootParts, RequestParts, TimeParts
 from supervisor.runtime.socket.peer import By
 
 MOST_SECONDS = 30 * 86_400.0
@@ -44,12 +44,8 @@ class Allowed(BaseModel):
     """How long it is still good; null where it does not expire."""
 
 
-class AllowanceParts(RequestParts, TimeParts, Protocol):
+class AllowanceParts(RequestParts, TimeParts, BootParts, Protocol):
     """The parts of the daemon that these routes need."""
-
-    def boot_id(self) -> str:
-        """Id of this boot of the machine."""
-        ...
 
 
 def allowance_routes(api: FastAPI, daemon: AllowanceParts) -> None:

@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from supervisor.runtime.api.routes.agents.orders import RequestId
-from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon_parts import BoardParts
 from supervisor.runtime.services.people.autopilot import Autopilot, AutopilotWanted
 from supervisor.runtime.socket.peer import By
 

@@ -14,9 +14,9 @@ from supervisor.protocol import events
 from supervisor.protocol.kinds.orders import OrderControl
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.api.routes.directories import project_meant
-from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.orders import standing
 from supervisor.runtime.daemon.submission import Label, SubmissionRequest
+from supervisor.runtime.daemon_parts import BoardParts
 from supervisor.runtime.services.people import orders, removal
 from supervisor.runtime.services.people.forgetting import Forgetting, Forgotten
 from supervisor.runtime.services.people.orders import OrderParts

@@ -7,9 +7,9 @@ from fastapi import FastAPI
 from pydantic import Field, TypeAdapter
 
 from supervisor.protocol.projects import ProjectCheckpoint, ProjectRollback
-from supervisor.runtime.api.routes.parts import BoardParts
 from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon_parts import BoardParts
 from supervisor.runtime.projects.preview import ProjectPlan
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.socket.peer import By
@@ -54,10 +54,8 @@ class ProjectRollbackBody(ProjectPlanBody):
 class ProjectRouteParts(BoardParts, Protocol):
     """The parts of the daemon that these routes need."""
 
-    @property
-    def project_work(self) -> ProjectWork:
-        """Checkpoints and rollbacks of projects."""
-        ...
+    project_work: ProjectWork
+    """Checkpoints and rollbacks of projects."""
 
 
 def project_routes(api: FastAPI, daemon: ProjectRouteParts) -> None:

@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from supervisor.core.fold.summary import DAY, Summary
-from supervisor.runtime.api.routes.parts import BoardParts, TimeParts
 from supervisor.runtime.daemon.usage_turns import UsageTurn, utc
+from supervisor.runtime.daemon_parts import BoardParts, TimeParts
 from supervisor.runtime.services.budgets import BudgetParts, Budgets, account_facts
 from supervisor.runtime.services.credentials import Credentials
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from supervisor import __version__
 from supervisor.protocol.events import WorkTakenOver
 from supervisor.runtime.api.routes.agents.orders import OrdersInForce, in_force_now
-from supervisor.runtime.api.routes.parts import JournalParts, TimeParts
 from supervisor.runtime.daemon.runners import Runners
+from supervisor.runtime.daemon_parts import EndingParts, JournalParts, TimeParts
 
 TAKEN_OVER_SECONDS = 3_600.0
 """How long people are told of what a daemon took over: one who comes back to a machine that was started again."""
@@ -36,28 +36,15 @@ class HealthResponse(BaseModel):
     """Orders of people that stand: whether new tasks are taken, and which agents are held."""
 
 
-class HealthParts(JournalParts, TimeParts, Protocol):
+class HealthParts(JournalParts, TimeParts, EndingParts, Protocol):
     """The parts of the daemon that this route needs."""
 
-    @property
-    def ending(self) -> bool:
-        """Whether no new task is taken any more."""
-        ...
-
-    @property
-    def runners(self) -> Runners:
-        """The runners of agents, and how those of an earlier daemon were taken over."""
-        ...
-
-    @property
-    def unused_configuration(self) -> str:
-        """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
-        ...
-
-    @property
-    def taken_over(self) -> WorkTakenOver | None:
-        """The account of the work that was taken over from the daemon before."""
-        ...
+    runners: Runners
+    """The runners of agents, and how those of an earlier daemon were taken over."""
+    unused_configuration: str
+    """Why what the files of the configuration say is not in force, as a clause; empty: it is."""
+    taken_over: WorkTakenOver | None
+    """The account of the work that was taken over from the daemon before."""
 
 
 def health_routes(api: FastAPI, daemon: HealthParts) -> None:

@@ -1,14 +1,14 @@
 """The route of long work: what is under way, how far it is, and how long yet."""
 
 from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from fastapi import FastAPI, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from monitors.contract import anyjson
-from supervisor.runtime.checkpointing.manager import CheckpointManager
+from supervisor.runtime.daemon_parts import CheckpointParts
 from supervisor.runtime.long_work import LongWork
 from supervisor.runtime.reading.jobs import LINES
 
@@ -16,16 +16,7 @@ TOLD_SECONDS = 0.25
 """Between two looks for those who follow: people see it move, and the loop has the rest of the time."""
 
 
-class WorkParts(Protocol):
-    """The part of the daemon that has the table."""
-
-    @property
-    def checkpoint_manager(self) -> CheckpointManager:
-        """Captures and restores."""
-        ...
-
-
-def work_routes(api: FastAPI, daemon: WorkParts) -> None:
+def work_routes(api: FastAPI, daemon: CheckpointParts) -> None:
     """Add it."""
 
     @api.get("/v1/work", response_class=Response)

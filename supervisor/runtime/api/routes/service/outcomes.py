@@ -12,8 +12,8 @@ from monitors.contract.learning import Adjustment, IssueOutcome
 from monitors.learning import OutcomeTally
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
-from supervisor.runtime.api.routes.parts import RecordParts, RequestParts
 from supervisor.runtime.daemon.submission import SubmissionRequest
+from supervisor.runtime.daemon_parts import RecordParts, RequestParts
 from supervisor.runtime.socket.peer import By
 
 

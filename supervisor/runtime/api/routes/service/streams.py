@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from fastapi import FastAPI, Query, Response
 
-from supervisor.runtime.api.routes.parts import JournalParts
+from supervisor.runtime.daemon_parts import JournalParts
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import LINES, Events, Incidents, UseOverTime
 from supervisor.runtime.reading.reader import ReadingService

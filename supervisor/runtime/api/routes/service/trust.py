@@ -11,9 +11,9 @@ from monitors.contract.errors import UsageError
 from supervisor.core.registers.trusts import Trust
 from supervisor.protocol import events
 from supervisor.protocol.claude.settings import RepositorySetting
-from supervisor.runtime.api.routes.parts import BoardParts, RecordParts
 from supervisor.runtime.daemon.repository_hooks import FOLDER, look_at_hooks
 from supervisor.runtime.daemon.submission import Submission, SubmissionRequest
+from supervisor.runtime.daemon_parts import BoardParts, RecordParts
 from supervisor.runtime.processes.launcher import Brings
 from supervisor.runtime.services.reloading import TRUST_COMMAND, Reloading
 from supervisor.runtime.socket.peer import By

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Query
 from supervisor.core.discoveries import Discovery
 from supervisor.protocol.events import DiscoveryForgotten
 from supervisor.runtime.api.routes.directories import project_meant
-from supervisor.runtime.api.routes.parts import RecordParts
+from supervisor.runtime.daemon_parts import RecordParts
 from supervisor.runtime.socket.peer import By
 
 

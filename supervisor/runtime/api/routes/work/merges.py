@@ -1,13 +1,13 @@
 """The routes of the socket's API that are about merges of agents' branches."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
 from supervisor.protocol.merges import Merge, MergePlan
 from supervisor.runtime.daemon.submission import SubmissionRequest
-from supervisor.runtime.merging.merge_queue import MergeQueue
+from supervisor.runtime.daemon_parts import MergingParts
 from supervisor.runtime.socket.peer import By
 
 MERGE = TypeAdapter(Merge)
@@ -19,15 +19,6 @@ class MergeBody(SubmissionRequest):
 
     into: str = ""
     """The target; empty for the branch that the work was begun from."""
-
-
-class MergingParts(Protocol):
-    """The part of the daemon that these routes need."""
-
-    @property
-    def merging(self) -> MergeQueue:
-        """Carries merges out, one after the other."""
-        ...
 
 
 def merge_routes(api: FastAPI, daemon: MergingParts) -> None:
