@@ -5,6 +5,7 @@ agent in an earlier worktree could have written.
 """
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,11 +17,16 @@ import pygit2
 from checkpoints.errors import CheckpointError
 from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
+from checkpoints.workspace.index import unlooked_at
 from host.apart import run_apart
 from host.durable import is_temporary, replace_file
-from host.folders import remove_folder
+from host.folders import below, remove_folder
+from host.plain_files import read_plain
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""Longest file that git was told to pass over and that is compared; a workspace with a longer one is kept."""
 
 BRANCHES = "chaperon/"
 """Prefix of the branches of agents."""
@@ -233,13 +239,13 @@ class ProjectWorktrees:
 
     def _uncommitted(self, path: Path) -> list[str]:
         try:
-            changed, submodules = run_apart(_changed, path)
+            changed, repositories = run_apart(_changed, path)
         except (pygit2.GitError, OSError, ValueError) as error:
             return [f"Its state cannot be read: {error}."]
         if changed is None:
             return ["Its state cannot be read."]
         lost = [f"{counted(changed, 'path is', 'paths are')} not committed."] if changed else []
-        return [*lost, *(f"Commits of its submodule {name} are nowhere else." for name in submodules)]
+        return [*lost, *(f"Commits of {name} in it are nowhere else." for name in repositories)]
 
     def _state_lost(self, path: Path) -> list[str]:
         state = repository.look(repository.find(path))
@@ -310,6 +316,14 @@ class ProjectWorktrees:
             branch.delete()
 
 
+def is_made(worktree: Path) -> bool:
+    """Whether a worktree was made for an agent, by any daemon: its record lies beside it. Blocks."""
+    try:
+        return _read(worktree.with_name(f"{worktree.name}.json")).path == str(worktree)
+    except (CheckpointError, OSError):
+        return False
+
+
 def _read(path: Path) -> Workspace:
     try:
         data = json.loads(path.read_bytes())
@@ -322,30 +336,41 @@ def _read(path: Path) -> Workspace:
 
 
 def _changed(worktree: Path) -> tuple[int | None, list[str]]:
-    """Count the paths that are not committed, None without a repository, and name submodules that have own commits.
+    """Count the paths that are not committed, None without a repository, and name those within with commits of its own.
 
-    The repository of a submodule goes with the worktree: it lies in it, or in its administration. An agent can make
-    all of it last for hours.
+    A repository within goes with the worktree: it lies in it, be it ignored, or as a submodule's in its administration.
+    An agent can make all of it last for hours.
     """
     opened = repository.open_worktree(worktree)
     if opened is None:
         return None, []
-    changed = sum(flags != pygit2.enums.FileStatus.IGNORED for flags in opened.status().values())
-    submodules = [entry.path for entry in opened.index if entry.mode == pygit2.enums.FileMode.COMMIT]
+    changed = {name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED}
+    hidden = {name for name, known in unlooked_at(Path(opened.path) / "index") if _differs(worktree / name, known)}
     going = [worktree.resolve(), Path(opened.path).resolve()]
-    return changed, [path for path in submodules if _has_own_commits(worktree / path, going)]
+    within = [folder for folder in below(worktree, folders_alone=True) if os.path.lexists(folder / ".git")]
+    owning = [str(folder.relative_to(worktree)) for folder in within if _has_own_commits(folder, going)]
+    return len(changed | hidden), owning
 
 
-def _has_own_commits(submodule: Path, going: Sequence[Path]) -> bool:
-    """Whether the repository of a submodule lies in folders that go, with commits that no remote is known to have."""
-    folders = repository.find(submodule)
+def _differs(file: Path, known: str) -> bool:
+    """Whether what is at a path is there and is not what the index has; its attributes may make it so."""
+    try:
+        content = os.fsencode(file.readlink()) if file.is_symlink() else read_plain(file, MAX_FILE_BYTES, links=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return str(pygit2.hash(content)) != known
+
+
+def _has_own_commits(within: Path, going: Sequence[Path]) -> bool:
+    """Whether a repository within a worktree lies in folders that go, with commits that no remote is known to have."""
+    folders = repository.find(within)
     if folders is None or not any(folders.common.resolve().is_relative_to(folder) for folder in going):
         return False
-    opened = repository.open_worktree(submodule)
+    opened = repository.open_worktree(within)
     if opened is None:
         return True
     walker = opened.walk(None)
-    for name in ("HEAD", *opened.references):
+    for name in (*(() if opened.head_is_unborn else ("HEAD",)), *opened.references):
         tip = opened.references[name].resolve().peel()
         if isinstance(tip, pygit2.Commit):
             elsewhere = name.startswith(("refs/remotes/", "refs/tags/"))

@@ -17,8 +17,8 @@ LEVELS = 100
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def below(folder: Path) -> Iterator[Path]:
-    """Yield all that is below a folder, links not followed, each folder before what is in it.
+def below(folder: Path, *, folders_alone: bool = False) -> Iterator[Path]:
+    """Yield all that is below a folder, or the folders alone, links not followed, each folder before what is in it.
 
     What cannot be listed, and what is too deep for a path, is passed over.
     """
@@ -30,8 +30,10 @@ def below(folder: Path) -> Iterator[Path]:
         except OSError:
             continue
         for entry in entries:
-            yield Path(entry.path)
-            if entry.is_dir(follow_symlinks=False):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder or not folders_alone:
+                yield Path(entry.path)
+            if is_folder:
                 waiting.append(Path(entry.path))
 
 

@@ -5,15 +5,22 @@ has no paths: ignored files that were never captured then stay out, as in a repo
 """
 
 import os
+import struct
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import FileMode
 
-from host.plain_files import open_plain
+from host.plain_files import open_plain, read_plain
 
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 """A larger index names nothing: one entry takes about 100 bytes, so this is for two million files."""
+
+_ASSUMED, _EXTENDED = 0x8000, 0x4000
+"""Bits of an entry's flags: that its file is assumed to be as it was, and that there are further flags."""
+
+_SKIPS = 0x40
+"""The bit of the further flags' first byte by which the file is passed over."""
 
 Look = tuple[int, int, int]
 """Size, time of change in nanoseconds, and inode of an index: git replaces the file with each change."""
@@ -112,6 +119,39 @@ class GitIndexes:
     def forget(self) -> None:
         """Forget those of repositories inside the workspace: a look at everything finds them anew."""
         self._known = {folder: index for folder, index in self._known.items() if not folder}
+
+
+def unlooked_at(path: Path) -> list[tuple[str, str]]:
+    """Return the paths that git was told not to compare with their files, each with the id of what the index has.
+
+    These are marked with `--skip-worktree` or `--assume-unchanged`, which libgit2 does not tell; see gitformat-index(5).
+
+    Raises:
+        OSError: The index cannot be read.
+        ValueError: It is of another form.
+    """
+    data, found, at, name = read_plain(path, MAX_INDEX_BYTES), list[tuple[str, str]](), 12, b""
+    signature, version, count = struct.unpack_from(">4sII", data)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError(f"{path} is no index of a form that is known")
+    for _ in range(count):
+        flags = int.from_bytes(data[at + 60 : at + 62])
+        begin = at + (64 if flags & _EXTENDED else 62)
+        skips = flags & _EXTENDED and data[at + 62] & _SKIPS
+        if version == 4:  # of the name of the entry before it goes on with, so much is cut off
+            cut = data[begin] & 0x7F
+            while data[begin] & 0x80:
+                begin += 1
+                cut = ((cut + 1) << 7) | (data[begin] & 0x7F)
+            end = data.index(b"\0", begin + 1)
+            name, after = name[: len(name) - cut] + data[begin + 1 : end], end + 1
+        else:
+            end = data.index(b"\0", begin)
+            name, after = data[begin:end], end + 8 - (end - at) % 8
+        if skips or flags & _ASSUMED:
+            found.append((os.fsdecode(name), data[at + 40 : at + 60].hex()))
+        at = after
+    return found
 
 
 class _Readable(pygit2.Index):

@@ -129,6 +129,10 @@ class ReportTally:
         """The counts of an agent."""
         return self.agents.setdefault(agent, AgentTally())
 
+    def met(self, record: Record) -> None:
+        """List the agent, whether it made a call or not."""
+        self.of(str(record["agent"]))
+
     def reviewed(self, record: Record) -> None:
         """Count a decision of the gate."""
         review, action, agent = record["review"], record["action"], str(record["agent"])
@@ -202,6 +206,8 @@ class ReportTally:
 
 
 _TAKES = {
+    "task_submitted": ReportTally.met,
+    "state_changed": ReportTally.met,
     "review_made": ReportTally.reviewed,
     "approval_asked": ReportTally.asked,
     "approval_given": ReportTally.answered,

@@ -240,8 +240,49 @@ def test_commits_that_only_a_submodule_of_it_has_keep_it(
     assert workspaces.would_be_lost("a3") == ()
     git(folder / "sub", "commit", "-q", "--allow-empty", "-m", "an agent's")
     git(folder, "commit", "-qam", "its work")
-    assert workspaces.would_be_lost("a3") == ("Commits of its submodule sub are nowhere else.",)
+    assert workspaces.would_be_lost("a3") == ("Commits of sub in it are nowhere else.",)
     git(folder / "sub", "push", "-q", "origin", "HEAD:refs/heads/work")
+    workspaces.remove("a3")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_a_change_that_git_was_told_to_pass_over_keeps_it(
+    workspaces: ProjectWorktrees, workspace: Path, mark: str, version: str
+) -> None:
+    names = ("a", "folder/long-name", "folder/long-name-2", "local.cfg", "z")
+    for name in names:
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text(name)
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "settings")
+    folder = Path(workspaces.create("a3").path)
+    git(folder, "update-index", "--index-version", version, mark, "folder/long-name-2", "local.cfg", "z")
+    assert workspaces.would_be_lost("a3") == ()
+    (folder / "local.cfg").write_text("an agent's")
+    (folder / "folder/long-name-2").write_text("an agent's")
+    assert workspaces.would_be_lost("a3") == ("2 paths are not committed.",)
+
+
+def test_commits_of_a_repository_in_an_ignored_folder_keep_it(
+    workspaces: ProjectWorktrees, workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / ".gitignore").write_text("build/\n")
+    git(workspace, "add", ".gitignore")
+    git(workspace, "commit", "-qm", "rules")
+    folder = Path(workspaces.create("a3").path)
+    inner = folder / "build/deps/tool"
+    inner.mkdir(parents=True)
+    git(inner, "init", "-q", "-b", "main")
+    assert workspaces.would_be_lost("a3") == ()
+    git(inner, "commit", "-q", "--allow-empty", "-m", "an agent's")
+    assert workspaces.would_be_lost("a3") == ("Commits of build/deps/tool in it are nowhere else.",)
+    bare = tmp_path / "elsewhere"
+    git(tmp_path, "init", "-q", "--bare", str(bare))
+    git(inner, "push", "-q", str(bare), "main")
+    git(inner, "remote", "add", "origin", str(bare))
+    git(inner, "fetch", "-q", "origin")
     workspaces.remove("a3")
     assert not folder.exists()
 

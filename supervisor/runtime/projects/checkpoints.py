@@ -140,10 +140,11 @@ class ProjectCheckpoints:
                 await self._clear(project, name)
 
     async def found(self, project: str) -> tuple[tuple[ProjectWorktree, ...], dict[str, str]]:
-        """Return the worktrees of a project that are there, and its branches, each with its commit."""
+        """Return the worktrees of a project that are there, and its branches, each with its commit, but another daemon's."""
         made = await self._parts.worktrees.all()
-        worktrees = await anyio.to_thread.run_sync(find_worktrees, project, made)
-        return worktrees, await anyio.to_thread.run_sync(project_refs.branches_of, Path(project))
+        worktrees, others = await anyio.to_thread.run_sync(find_worktrees, project, made)
+        branches = await anyio.to_thread.run_sync(project_refs.branches_of, Path(project))
+        return worktrees, {name: commit for name, commit in branches.items() if name not in others}
 
     async def repositories(self, project: str) -> tuple[str, ...]:
         """Return the worktrees that stored tasks name and that are of a project, whether they are there or not."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.workspace import repository
-from checkpoints.worktrees import Workspace, WorkspaceState
+from checkpoints.worktrees import Workspace, WorkspaceState, is_made
 from monitors.contract.errors import UsageError
 from supervisor.protocol.projects import MadeWorkspace
 from supervisor.runtime.merging.target import worktrees
@@ -49,8 +49,10 @@ def projects_of(repositories: Iterable[str]) -> dict[str, str]:
     return {one: str(repository.project_of(Path(one))) for one in repositories if Path(one).is_dir()}
 
 
-def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[ProjectWorktree, ...]:
-    """Return every worktree of a project that is there, the main one first.
+def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[tuple[ProjectWorktree, ...], frozenset[str]]:
+    """Return every worktree of a project that is there, the main one first, and the branches that others work on.
+
+    What another daemon made for its agents is left alone, with the branches that are checked out there.
 
     Args:
         project: The folder that stands for all worktrees of the repository, or one without a repository.
@@ -60,16 +62,19 @@ def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[ProjectWork
     half = {one.path for one in made if one.state is WorkspaceState.HALF_MADE}
     folder = Path(project)
     places = list(worktrees(folder, records)) if _is_repository(folder) else [folder]
-    found: dict[str, ProjectWorktree] = {}
+    found, others = dict[str, ProjectWorktree](), set[str]()
     for place in places:
         if str(place) in half or not place.is_dir():
             continue
         label = MAIN if str(place) == project else _free(_label(place.name), found)
         state = repository.look(repository.find(place))
         record = records.get(str(place))
+        if record is None and is_made(place):
+            others.add(state.branch)
+            continue
         of = MadeWorkspace(record.name, record.branch, record.base, record.target) if record else None
         found[label] = ProjectWorktree(str(place), label, state.branch, state.head, of)
-    return tuple(found.values())
+    return tuple(found.values()), frozenset(others)
 
 
 def _is_repository(folder: Path) -> bool:

@@ -151,24 +151,36 @@ def load_key(
 def _load(state: Path, named: ProtectionKey | None, disk: Disk, *, encrypts: bool) -> ProtectionKey:
     note = read_note(state)
     key = named or _own(state, note.key, disk)
-    if not note.slots:
-        if note.key and note.key != key.fingerprint:
+    if note.slots:
+        ring = opened_ring(state, note, key)
+        if note.key != key.fingerprint:
+            _write(state, replace(note, key=key.fingerprint), disk)
+    else:
+        known, drawn = not note.key or note.key == key.fingerprint, _drawn(state)
+        is_drawn = drawn is not None and drawn.fingerprint == note.key
+        if not known and not (encrypts and is_drawn):
             raise ProtectionKeyError(
                 f"The key of records is another (fingerprint {key.fingerprint}) than the one that {state} was sealed "
                 f"with ({note.key}). The daemon was not started, and nothing was changed.",
-                way_out=_WAY_OUT,
+                way_out=_NAMED_LATER if is_drawn else _WAY_OUT,
             )
         if not encrypts:
             if not note.key:
                 _write(state, KeyNote(key.fingerprint), disk)
             return key
-        ring = key.first_ring()
+        ring = (drawn if drawn is not None and not known else key).first_ring()
         _write(state, KeyNote(key.fingerprint, {key.fingerprint: key.lock(ring)}), disk)
-        return key.with_ring(ring)
-    ring = opened_ring(state, note, key)
-    if note.key != key.fingerprint:
-        _write(state, replace(note, key=key.fingerprint), disk)
+    if named is not None and (drawn := _drawn(state)) is not None and drawn.fingerprint not in read_note(state).slots:
+        disk.unlink(state / KEY_NAME)  # from it the ring's root can be had
     return key.with_ring(ring)
+
+
+def _drawn(state: Path) -> ProtectionKey | None:
+    """Return the key that a start drew for the state directory; None if there is none."""
+    try:
+        return ProtectionKey((state / KEY_NAME).read_bytes().strip())
+    except FileNotFoundError:
+        return None
 
 
 def opened_ring(state: Path, note: KeyNote, key: ProtectionKey) -> KeyRing:
@@ -198,6 +210,12 @@ def opened_ring(state: Path, note: KeyNote, key: ProtectionKey) -> KeyRing:
 _WAY_OUT = (
     f"Put the key back. If it is lost for good, move {FINGERPRINT_NAME} and the folder `sealed` away: agents that run "
     "then go on with what is masked, and marks of before compare with none of after."
+)
+
+
+_NAMED_LATER = (
+    "Set audit.encrypt with audit.key, and the named key takes the place of the one that lies beside the records; or "
+    "leave audit.key out."
 )
 
 

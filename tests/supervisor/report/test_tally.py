@@ -48,6 +48,13 @@ def test_a_rule_that_people_always_overrule_is_never_right_and_one_that_they_onc
     assert {name for name, rule in made.rules.items() if rule.is_never_right} == {"r1", "r3"}
 
 
+def test_an_agent_that_made_no_call_is_listed() -> None:
+    made = tallied(
+        {"kind": "task_submitted"}, {"kind": "state_changed", "agent": "a2"}, {"kind": "agent_removed", "agent": "a0"}
+    )
+    assert [name for name, _, _ in ReportData(made, {}, {}).rows()] == ["a1", "a2"]
+
+
 def test_an_outcome_replaces_the_one_before() -> None:
     raised = {"kind": "issue_seen", "issue": {"type": "loop", "closed": False}}
     false_alarm = {"kind": "outcome_given", "pattern": "loop", "outcome": "false_alarm"}

@@ -171,7 +171,7 @@ def remove(group: Path) -> bool:
 
 def _remove_empty(group: Path) -> bool:
     try:
-        for directory in reversed([group, *filter(Path.is_dir, below(group))]):
+        for directory in reversed([group, *below(group, folders_alone=True)]):
             directory.rmdir()
     except FileNotFoundError:
         return True

@@ -9,10 +9,12 @@ import anyio.to_thread
 import pytest
 
 from checkpoints.model import Reason
+from checkpoints.worktrees import ProjectWorktrees
 from monitors.contract.errors import UsageError
 from supervisor.core.projects.known import MOST_AUTOMATIC
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from tests.stages.branches import git
 from tests.stages.daemon import Base, reached, served
 
@@ -141,6 +143,24 @@ async def test_commits_that_another_daemon_holds_in_the_repository_stay(base: Ba
         for name in ("same", "auto", "auto-2"):
             await daemon.projects.forget(name, project, "ann")
     assert set(git(base.repo, "for-each-ref", "--format=%(refname)", holding).split()) == theirs
+
+
+async def test_worktrees_and_branches_of_another_daemons_agents_are_left_alone(base: Base) -> None:
+    make_repository(base)
+    others = ProjectWorktrees(base.repo, base.root / "others")
+    theirs = Path(others.create("b1").path)
+    async with served(base) as (daemon, _):
+        made = await daemon.projects.make(str(base.repo), "before", "ann")
+        late = Path(others.create("b2").path)
+        for folder in (theirs, late):
+            (folder / "work.txt").write_text("theirs")
+            git(folder, "commit", "-q", "--allow-empty", "-m", "theirs")
+        how = ProjectRollbackRequest(checkpoint="before", with_branches=True)
+        await daemon.project_work.rollbacks.roll_back(str(base.repo), how, "ann", "r1")
+    assert [one.path for one in made.workspaces] == [str(base.repo)]
+    assert "refs/heads/chaperon/b1" not in made.branches
+    assert [(folder / "work.txt").read_text() for folder in (theirs, late)] == ["theirs", "theirs"]
+    assert [git(folder, "log", "-1", "--format=%s").strip() for folder in (theirs, late)] == ["theirs", "theirs"]
 
 
 def _refuse(_event: object) -> int:

@@ -106,6 +106,28 @@ def test_encryption_draws_a_data_key_once_and_leaves_marks_and_seals_what_they_w
     assert first.data[0].hex() not in (state / FINGERPRINT_NAME).read_text()
 
 
+def test_a_key_that_is_named_with_encryption_takes_the_place_of_the_drawn_one(state: Path) -> None:
+    drawn, one = load(state), named(state.parent, "one", "1" * 32)
+    before = (state / FINGERPRINT_NAME).read_bytes()
+    with pytest.raises(ProtectionKeyError, match="is another") as error:
+        load(state, one)
+    assert "Set audit.encrypt with audit.key" in error.value.way_out
+    assert ((state / FINGERPRINT_NAME).read_bytes(), (state / KEY_NAME).exists()) == (before, True)
+    sealing = encrypted(state, one)
+    assert sealing.of("marks") == drawn.of("marks")
+    assert (encrypted(state, one).data, load(state, one).data) == (sealing.data, sealing.data)
+    assert not (state / KEY_NAME).exists()
+
+
+def test_a_drawn_key_that_a_crash_left_beside_encrypted_records_goes_at_the_next_start(state: Path) -> None:
+    load(state)
+    left, one = (state / KEY_NAME).read_bytes(), named(state.parent, "one", "1" * 32)
+    encrypted(state, one)
+    (state / KEY_NAME).write_bytes(left)
+    encrypted(state, one)
+    assert not (state / KEY_NAME).exists()
+
+
 def test_the_named_key_is_changed_without_anything_being_written_anew(state: Path) -> None:
     one, two = named(state.parent, "one", "1" * 32), named(state.parent, "two", "2" * 32)
     first = encrypted(state, one)
