@@ -185,6 +185,12 @@ class Lookups:
         return f"{name} {about.get('version', '')}".strip() if isinstance(about, dict) else ""
 
 
+def told_by_git(workspace: str) -> tuple[Sequence[str] | None, str]:
+    """Return the uncommitted paths, None if they are not known, and the last commit. Blocks."""
+    found = Lookups(workspace)
+    return found.changed_files(), found.last_commit()
+
+
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
     """Return the entries of a directory, by name; none if it cannot be read."""
     try:

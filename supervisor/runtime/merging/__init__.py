@@ -2,6 +2,7 @@
 
 conflicts     conflicts of a merge, and their explanation
 git_merge     a merge of two commits without a worktree
+loose_work    work in a workspace that no commit has
 merge_queue   proposals, and the queue of merges for each target
 merge_rules   settings of checks and merges
 merge_work    the steps of merges, and the way of one onto its target

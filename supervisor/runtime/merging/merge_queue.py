@@ -12,10 +12,8 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
-import pygit2
 from anyio.abc import TaskGroup
 
-from checkpoints.workspace import repository
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
@@ -31,6 +29,7 @@ from supervisor.runtime.journal.journal import JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.merging import target as targets
 from supervisor.runtime.merging.git_merge import MergeError, MergeMade
+from supervisor.runtime.merging.loose_work import uncommitted
 from supervisor.runtime.merging.merge_work import MergeWork, with_made
 from supervisor.runtime.waiting import becomes
 
@@ -397,24 +396,3 @@ def _warnings(merge: Merge, made: MergeMade) -> list[str]:
     if made.level is ConflictLevel.TRIVIAL:
         found.append("Both sides changed some of the same files, in different places.")
     return found
-
-
-def uncommitted(workspace: Path, branch: str) -> int:
-    """Count the paths of an agent's workspace that are not committed; 0 if it is gone. Blocks.
-
-    Raises:
-        MergeError: Git cannot tell.
-    """
-    if not branch or not workspace.is_dir():
-        return 0
-    opened = repository.worktree_or_why(workspace)  # whatever an agent wrote into its core.worktree
-    try:
-        status = opened if isinstance(opened, str) else opened.status()
-    except (pygit2.GitError, OSError) as error:
-        status = f"git cannot read it ({error})"
-    if isinstance(status, str):
-        raise MergeError(
-            f"It is not known what of {workspace} is not committed: {status}.",
-            way_out=f"See what git says: git -C {workspace} status",
-        )
-    return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in status.values())

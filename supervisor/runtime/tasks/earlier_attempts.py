@@ -14,7 +14,7 @@ from monitors.contract.errors import ChaperonError
 from supervisor.core.fold.summary import Summary
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.assembly.workspace_facts import Lookups
+from supervisor.runtime.assembly.workspace_facts import told_by_git
 from supervisor.runtime.log import log
 
 CRASHED = frozenset({AgentState.FAILED, AgentState.LOST})
@@ -72,13 +72,7 @@ async def _modified(before: Summary, changed: ChangedFiles) -> Sequence[str]:
 
 def _told_by_git(workspace: str) -> tuple[Sequence[str] | None, str]:
     try:
-        return run_apart(_of_git, workspace) if Path(workspace).is_dir() else (None, "")
+        return run_apart(told_by_git, workspace) if Path(workspace).is_dir() else (None, "")
     except ApartError as error:
         log.warning("what git knows of %s is not told: %s", workspace, error)
         return None, ""
-
-
-def _of_git(workspace: str) -> tuple[Sequence[str] | None, str]:
-    """Return the uncommitted paths, None if they are not known, and the last commit. Blocks."""
-    found = Lookups(workspace)
-    return found.changed_files(), found.last_commit()

@@ -25,7 +25,8 @@ from supervisor.protocol.events import CheckMade, EventStamp, TaskMoved
 from supervisor.protocol.merges import CheckOutcome, CheckResult, Merge, MergePhase
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.runtime.merging.git_merge import MergeError
-from supervisor.runtime.merging.merge_queue import MergeQueue, merge_of, uncommitted
+from supervisor.runtime.merging.loose_work import uncommitted
+from supervisor.runtime.merging.merge_queue import MergeQueue, merge_of
 from supervisor.runtime.merging.merge_work import how_it_ended
 from supervisor.runtime.merging.verification import Check, Verifier
 from supervisor.runtime.tasks.completion import FinishedRun, MoveTask, NextStep

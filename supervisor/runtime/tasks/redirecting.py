@@ -8,7 +8,6 @@ from typing import Annotated
 from uuid import uuid4
 
 import anyio.to_thread
-import pygit2
 from pydantic import Field
 
 from checkpoints.workspace.repository import project_of
@@ -24,10 +23,8 @@ from supervisor.protocol.events import EventStamp, TaskClaimed, TaskMoved, TaskR
 from supervisor.protocol.tasks import TaskState, TaskStep
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.submission import Claim, Submission, SubmissionRequest
+from supervisor.runtime.merging.loose_work import commit_unfinished
 from supervisor.runtime.tasks.dispatcher import Submit
-
-WIP_AUTHOR = ("chaperon", "chaperon@localhost")
-"""The author of a commit of unfinished work: it is neither the agent's decision nor a person's."""
 
 
 class RedirectBody(SubmissionRequest):
@@ -232,37 +229,4 @@ def _commit_apart(workspace: str, branch: str, prompt: str) -> str:
         raise UsageError(
             f"The unfinished work in {workspace} was not committed: {error}.",
             way_out="Look for files without end in it, and ask again; or leave --wip-commit out.",
-        ) from error
-
-
-def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:
-    """Commit all that is uncommitted on an agent's own branch; returns the commit, empty if there was nothing. Blocks.
-
-    Raises:
-        UsageError: The workspace was not made for the agent, is not on its branch, or cannot be committed.
-    """
-    if not branch:
-        raise UsageError(
-            f"The agent works in place in {workspace}, so it has no branch of its own for unfinished work; "
-            "nothing was changed.",
-            way_out="Leave --wip-commit out, or keep its work with chaperon checkpoint.",
-        )
-    try:
-        repository = pygit2.Repository(workspace)
-        if repository.head_is_detached or repository.head.shorthand != branch:
-            raise UsageError(
-                f"The workspace {workspace} is not on the agent's branch {branch}; nothing was committed or changed."
-            )
-        index = repository.index
-        index.add_all()
-        tree = index.write_tree()
-        if tree == repository.head.peel(pygit2.Commit).tree.id:
-            return ""
-        index.write()
-        author = pygit2.Signature(*WIP_AUTHOR)
-        message = f"WIP: {' '.join(prompt.split())[:60]}\n\nUnfinished work, committed as the agent got another task.\n"
-        return str(repository.create_commit("HEAD", author, author, message, tree, [repository.head.target]))
-    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
-        raise UsageError(
-            f"The unfinished work in {workspace} could not be committed: {error}; nothing was changed."
         ) from error

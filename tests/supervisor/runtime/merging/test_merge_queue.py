@@ -10,7 +10,6 @@ from host import apart
 from monitors.contract.errors import ChaperonError, NotFoundError, UsageError
 from supervisor.protocol.merges import MergePhase
 from supervisor.runtime.merging.git_merge import MergeError
-from supervisor.runtime.merging.merge_queue import uncommitted
 from tests.stages.branches import git, makes, phases, worked
 from tests.stages.daemon import Base, ended, served, until
 
@@ -184,12 +183,3 @@ async def test_a_name_that_nobody_has_is_refused_with_the_list_of_merges_and_not
     assert "'nosuch'" in str(refused.value)
     assert "a1" not in str(refused.value)
     assert refused.value.way_out == "chaperon merge lists what waits to be merged."
-
-
-@pytest.mark.parametrize(("name", "content"), [("index", b"no index"), ("config", b"[core\n")])
-def test_what_git_cannot_tell_of_a_workspace_is_said_and_is_no_count(base: Base, name: str, content: bytes) -> None:
-    (base.repo / "made.txt").write_text("made")
-    assert uncommitted(base.repo, "main") == 1
-    (base.repo / ".git" / name).write_bytes(content)
-    with pytest.raises(MergeError, match=f"It is not known what of {base.repo} is not committed"):
-        uncommitted(base.repo, "main")
