@@ -153,6 +153,7 @@ class Relay(ThreadingTCPServer):
             self.settings = settings
         if self._open:
             return
+        relay_settings.end_if_unused(self.folder, lambda pid, ticks: process_tree.start_ticks(pid) == ticks)
         if settings is None or settings.port != self.settings.port:
             # A CLI that began while it was attached goes on asking; without an answer no call of it would run.
             self.served = {one for one in list(self.served) if process_tree.start_ticks(one[0]) == one[1]}

@@ -14,6 +14,9 @@ import random
 import secrets
 import socket
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +34,9 @@ NAME, FOR_SHELLS, LOCK = "relay.json", "relay.sh", "relay.lock"
 LEFT = "relay.left.json"
 """The settings once nothing is attached: who attaches again has the same port, where a relay may still answer CLIs that
 began before."""
+
+LENT = "lent-"
+"""How the name of a file begins that says which process, by its number and its start, uses the relay unattached."""
 
 PROCESS = "chaperon-process"
 """The header by which the relay names the process that a hook is of: its number and its start."""
@@ -117,6 +123,34 @@ def write(folder: Path, socket_path: Path) -> RelaySettings:
         _put(folder / NAME, json.dumps(settings._asdict()))
         (folder / LEFT).unlink(missing_ok=True)
     return settings
+
+
+def lend(folder: Path, subject: str) -> None:
+    """Note that a process, `p-PID-TICKS`, uses the relay though nothing need be attached."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / f"{LENT}{subject.removeprefix('p-')}").touch(mode=0o600)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep others away who attach, detach, or end the relay meanwhile."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        flock(file, LOCK_EX)
+        yield
+
+
+def end_if_unused(folder: Path, is_alive: Callable[[int, int], bool]) -> None:
+    """Take the settings away if nothing is attached, and of the processes that the relay was lent to none lives."""
+    with suppress(OSError), (folder / "lock").open("w") as file:
+        flock(file, LOCK_EX | LOCK_NB)
+        for lent in folder.glob(f"{LENT}*"):
+            pid, _, ticks = lent.name.removeprefix(LENT).partition("-")
+            if not (pid.isdigit() and ticks.isdigit() and is_alive(int(pid), int(ticks))):
+                lent.unlink()
+        used = [one for one in folder.iterdir() if one.name.startswith(LENT) or one.suffix == ".json"]
+        if not any(one.name not in (NAME, LEFT) for one in used):
+            remove(folder)
 
 
 def words(folder: Path) -> list[str]:

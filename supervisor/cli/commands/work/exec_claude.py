@@ -61,7 +61,7 @@ def exec_claude(
     def work() -> int | None:
         if standalone:
             return _alone(command, wait, report, fail_on)
-        from supervisor.runtime.attached import relay_client
+        from supervisor.runtime.attached import relay_client, relay_settings
         from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
         from supervisor.runtime.attached.settings import hook_entries
         from supervisor.runtime.shim import process_tree
@@ -70,8 +70,10 @@ def exec_claude(
         if LAUNCHED not in os.environ:
             found, _ = way_of(way, shared=False, command=path)
             subject = f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}"  # which it stays as it becomes the CLI
-            relay = relay_use(subject if found == "http" else "", socket, f"${TOKEN_VARIABLE}")
-            relay_client.start(relay.folder)
+            with relay_settings.alone(common.here().attached):
+                relay_settings.lend(common.here().attached, subject)
+                relay = relay_use(subject if found == "http" else "", socket, f"${TOKEN_VARIABLE}")
+                relay_client.start(relay.folder)
             os.environ[TOKEN_VARIABLE] = relay.settings.token(subject)
         entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
         arguments = with_hooks(command[1:], entries)

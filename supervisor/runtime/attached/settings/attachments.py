@@ -9,10 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
-from fcntl import LOCK_EX, flock
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from typing import Any, Literal
 import orjson
 
 from monitors.contract.errors import ChaperonError, UsageError
+from supervisor.runtime.attached import relay_settings
 from supervisor.runtime.attached.adapters.other_cli import adapter
 from supervisor.runtime.attached.settings import settings_text
 
@@ -117,13 +117,9 @@ class Attachments:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep others who attach and detach away meanwhile."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._folder / "lock").open("w") as file:
-            flock(file, LOCK_EX)
-            yield
+        return relay_settings.alone(self._folder)
 
     def attaching(
         self, path: Path, entries: settings_text.Handlers, top: Mapping[str, Any] | None = None

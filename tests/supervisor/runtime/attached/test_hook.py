@@ -14,6 +14,7 @@ import pytest
 from supervisor.runtime.attached import launcher, relay_client, relay_settings
 from supervisor.runtime.attached.settings.hook_entries import FAILED, RelayUse, handlers
 from tests.supervisor.runtime.attached.listener import PAYLOAD, Listener, whole
+from tests.supervisor.runtime.attached.test_relay import attached
 
 
 def run(
@@ -44,6 +45,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, program: Path) -> Itera
     folder = tmp_path / "relay"
     if request.param != "python":
         relay_settings.write(folder, tmp_path / "s")
+        attached(folder)
     if request.param.startswith("compiled"):
         (tmp_path / "compiled").symlink_to(program)
     if request.param == "not to be seen":
@@ -118,6 +120,7 @@ def test_a_program_that_has_the_port_in_the_relays_place_lets_no_call_run_and_th
     if compiled:
         (tmp_path / "compiled").symlink_to(program)
     settings = relay_settings.write(tmp_path / "relay", tmp_path / "s")
+    attached(tmp_path / "relay")
     with socket.create_server((relay_settings.LOOPBACK, settings.port)) as server:
 
         def answer() -> None:
@@ -158,6 +161,7 @@ def test_a_session_that_begins_with_hooks_of_a_chaperon_that_was_removed_says_wh
 
 def test_the_hook_of_a_session_that_begins_starts_the_relay_if_there_is_none(tmp_path: Path) -> None:
     settings = relay_settings.write(tmp_path / "relay", tmp_path / "s")
+    attached(tmp_path / "relay")
     entry = handlers(tmp_path / "s", "block", 0.2, RelayUse(tmp_path / "relay", settings, "f-x"))["SessionStart"]
     try:
         done = subprocess.run(["/bin/sh", "-c", entry["hooks"][0]["command"]], input=b"{}", check=False, timeout=60)

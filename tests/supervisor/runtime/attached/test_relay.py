@@ -35,12 +35,18 @@ SECONDS = 30.0
 def folder(tmp_path: Path) -> Iterator[Path]:
     """The folder of a relay that runs."""
     relay_settings.write(tmp_path / "relay", tmp_path / "s")
+    attached(tmp_path / "relay")
     relay_client.start(tmp_path / "relay")
     yield tmp_path / "relay"
     while Cli.connected:
         Cli.connected.pop().close()
     if number := relay_client.process_of(tmp_path / "relay"):
         os.kill(number, signal.SIGKILL)
+
+
+def attached(folder: Path) -> None:
+    """Have something be attached, as the relay sees it."""
+    (folder / "note.json").write_text("{}")
 
 
 def settings(folder: Path) -> RelaySettings:
@@ -233,6 +239,7 @@ async def test_a_relay_that_was_killed_is_started_again_at_the_same_port(folder:
 async def test_while_there_is_a_daemon_no_other_program_gets_the_port_of_a_relay_that_died(tmp_path: Path) -> None:
     folder, told = tmp_path / "relay", []  # type: ignore[var-annotated]
     found = await anyio.to_thread.run_sync(relay_settings.write, folder, tmp_path / "s")
+    attached(folder)
 
     def taken() -> bool:
         with socket.socket() as stranger:
@@ -290,6 +297,30 @@ def test_it_ends_once_its_settings_are_gone_and_no_cli_is_connected(folder: Path
     wait_until(lambda: process_tree.start_ticks(number) == 0)
 
 
+def test_it_ends_with_the_process_that_it_was_lent_to_unless_something_is_attached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay = Relay(tmp_path, relay_settings.write(tmp_path, tmp_path / "s"))
+    monkeypatch.setattr("supervisor.runtime.attached.relay.UPKEEP_SECONDS", -1.0)
+    monkeypatch.setattr("os._exit", sys.exit)
+    relay_settings.lend(tmp_path, f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}")
+    with relay:
+        with relay_settings.alone(tmp_path):  # one that is being attached has no note yet
+            relay.service_actions()
+        relay.service_actions()
+        (tmp_path / f"{relay_settings.LENT}{os.getpid()}-{process_tree.start_ticks(os.getpid())}").unlink()
+        relay_settings.lend(tmp_path, f"p-{os.getpid()}-1")  # the number is another's by now
+        attached(tmp_path)
+        relay.service_actions()
+        assert relay_settings.read(tmp_path) is not None
+        assert not list(tmp_path.glob(f"{relay_settings.LENT}*"))
+        (tmp_path / "note.json").unlink()
+        relay.service_actions()
+        assert relay_settings.read(tmp_path) is None
+        with pytest.raises(SystemExit):
+            relay.service_actions()
+
+
 def test_it_stays_for_a_cli_that_it_served_though_its_settings_are_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +345,7 @@ def test_it_becomes_the_newer_program_after_an_update_and_keeps_its_port(tmp_pat
         shutil.copy(source / part / "__init__.py", root / part / "__init__.py")
     folder = tmp_path / "relay"
     relay_settings.write(folder, tmp_path / "s")
+    attached(folder)
     subprocess.run(
         [word.replace(repr(str(source)), repr(str(root))) for word in relay_settings.words(folder)],
         check=True,
@@ -340,6 +372,7 @@ def test_it_goes_on_while_a_newer_program_is_not_there_whole_or_was_removed(
     monkeypatch.setattr(relay_module, "_code", lambda: found.pop(0))
     monkeypatch.setattr(os, "execv", lambda *_: became.append(len(found)))
     monkeypatch.setattr(relay_module, "UPKEEP_SECONDS", 0.0)
+    attached(tmp_path)
     with Relay(tmp_path, relay_settings.write(tmp_path, tmp_path / "s")) as relay:
         while found:
             relay.service_actions()
@@ -374,6 +407,7 @@ def _served(folder: Path) -> bool:
 def test_the_relay_which_has_the_tokens_of_hooks_is_read_by_no_program_of_its_user(tmp_path: Path) -> None:
     folder = tmp_path / "relay"
     relay_settings.write(folder, tmp_path / "s")
+    attached(folder)
     subprocess.run(
         [*AS_OTHERS, *relay_settings.words(folder)], stdin=subprocess.DEVNULL, env={}, check=True, timeout=SECONDS
     )

@@ -13,11 +13,13 @@ from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.attached.hook import LAUNCHED
 from supervisor.runtime.attached.relay_client import RelayError
 from tests.stages.daemon import Base, served
+from tests.supervisor.runtime.attached.test_relay import attached
 
 
 def test_an_agents_own_process_starts_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LAUNCHED, "nonce")
     relay_settings.write(tmp_path, tmp_path / "s")
+    attached(tmp_path)
     with pytest.raises(RelayError, match="agent's own process"):
         relay_client.start(tmp_path)
 
@@ -36,6 +38,7 @@ def test_who_attaches_again_meets_one_that_is_about_to_go_or_another_at_its_port
     try:
         for _ in range(2):
             settings = relay_settings.write(tmp_path, tmp_path / "s")
+            attached(tmp_path)
             relay_client.start(tmp_path)
             ports.add(settings.port)
             with socket.socket() as connection:
