@@ -13,6 +13,7 @@ from monitors.review.rules.rules import Program, Rule, RuleBook, readings
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.launch import LauncherBook
 from monitors.review.shell.walk import Walk
+from monitors.review.verdict.scopes import SHARED
 
 CHECKS = frozenset({
     "chaperon.self-protection", "code.connects", "code.harmful-source", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
@@ -24,13 +25,18 @@ CHECKS = frozenset({
     "permissions.take-away", "secrets.project", "secrets.read", "secrets.send", "secrets.sought", "secrets.written", "shell.endless",
     "shell.fork-bomb", "shell.handed", "shell.hidden-text", "shell.in-container", "shell.interactive", "shell.look-alike", "shell.not-understood",
     "shell.run-brought", "shell.run-download", "shell.run-generated", "shell.run-hidden", "shell.run-piped", "shell.sources", "shell.too-much",
-    "shell.unknown-destructive", "shell.unknown-program", "skills.hooks", "skills.too-long", "skills.unread", "tools.after-the-run", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
-    "tools.mcp", "tools.mcp-destroys", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "tools.worktree", "unknown.destroys",
+    "shell.unknown-destructive", "shell.unknown-program", "statements.lose", "skills.hooks", "skills.too-long", "skills.unread", "tools.after-the-run", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
+    "tools.mcp", "tools.mcp-destroys", "tools.mcp-opens", "tools.mcp-production", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "tools.worktree", "unknown.destroys",
     "unknown.removes", "unknown.runs",
 })  # fmt: skip
 """Rules that are code and no entry of the knowledge."""
 NAMES = frozenset(
-    (*(rule.name for rule in RULES), *CHECKS, *(f"program.{one.effect}" for one in PROGRAMS if one.effect))
+    (
+        *(rule.name for rule in RULES),
+        *CHECKS,
+        *(f"program.{one.effect}" for one in PROGRAMS if one.effect),
+        *(f"{kind}.{end}" for kind in SHARED for end in ("verb", "production")),
+    )
 )
 """Every rule that a review of the built-in reviewer can name."""
 

@@ -109,6 +109,10 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
         yield not_read_to_its_end(why, "Give them in several calls.", "a list of steps")
     if _weakens(verbs, given):
         yield _weakening(tool)
+    if _changes_production(verbs, given):
+        yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
+    if _opens_to_all(verbs, given):
+        yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
     if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
         not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
     ):
@@ -186,9 +190,91 @@ def _loses_for_good(verbs: list[str], given: Mapping[str, Any]) -> bool:
     )
 
 
+_SMALL = frozenset({"label", "labels", "reaction", "reactions", "comment", "draft", "drafts", "tab", "tabs", "breakpoint", "bookmark", "memory", "memories", "entity", "entities", "observation", "observations", "relation", "relations", "assignee", "assignees", "reviewer", "reviewers", "cache", "cell", "cells", "session", "todo", "todos", "element", "highlight", "watcher", "cookie", "cookies", "node", "nodes", "layer", "shape", "frame", "row", "column", "tmp", "temp", "test", "preview", "mock", "breakpoints", "dependency", "dependencies", "import", "imports", "line", "lines", "block_cache"})  # fmt: skip
+"""Things that are quickly made again, or an agent's own."""
+_OWN_SERVERS = frozenset({"memory", "scratch", "scratchpad", "todo", "local", "ide", "lsp", "serena", "browser", "playwright", "puppeteer", "filesystem", "fs", "editor", "sqlite", "knowledge"})  # fmt: skip
+"""Servers that keep what is an agent's own, or judged by its path or its statements."""
+_PUT_ASIDE = frozenset({"email", "emails", "mail", "message", "messages", "thread", "threads", "note", "notes", "issue", "task", "card", "item", "conversation"})  # fmt: skip
+"""Things that are archived every day, and found again where they are archived."""
+_TRIED = re.compile(r"(?:\A|[-_./ ])(?:tests?|draft|tmp|temp|scratch|sandbox|demo|example|local|dev)(?:\Z|[-_./ \d])", re.IGNORECASE)  # fmt: skip
+_REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
+
+
+def takes_from_others(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether a tool that takes something away takes what others have: no trifle, no trial, and no file at hand."""
+    verbs, server = words_of(tool)
+    if not _SMALL.isdisjoint(verbs) or not _OWN_SERVERS.isdisjoint(server):
+        return False
+    if "merge" in verbs and _DELETES.isdisjoint(verbs) and {"pull", "request", "pr", "mr", "branch"}.isdisjoint(verbs):
+        return False
+    if "archive" in verbs and not _PUT_ASIDE.isdisjoint(verbs):
+        return False
+    said = {str(name).lower(): value for name, value in islice(given.items(), MAX_FIELDS)}
+    if any(isinstance(value, str) and _TRIED.search(value[:200]) for value in said.values()):
+        return False
+    return _PATHS.isdisjoint(said) or not _REMOTE.isdisjoint(said)
+
+
+_ENVIRONMENTS = frozenset({"environment", "env", "stage", "target", "context", "cluster", "namespace", "workspace", "deployment_environment", "tier", "production", "prod"})  # fmt: skip
+_DEPLOYS = frozenset({"deploy", "promote", "publish", "release", "run", "apply", "scale", "restart", "rollback", "trigger", "dispatch", "redeploy", "upgrade", "migrate", "patch", "pause", "sync", "start", "stop", "execute", "install"})  # fmt: skip
+_TURNS = frozenset({"update", "set", "toggle", "enable", "disable", "turn", "modify", "edit", "put", "create", "add", "write"})  # fmt: skip
+_PRODUCTION = re.compile(r"(?:\A|[-_./:=])(?:prod|production)(?:\Z|[-_./:])", re.IGNORECASE)
+
+
+def _changes_production(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool changes what is in production, by its name, its environment or a short name among its fields."""
+    if not _LOOKS.isdisjoint(verbs[:1]) or given.get("dry_run") is True or given.get("dryRun") is True:
+        return False
+    deploys = not _DEPLOYS.isdisjoint(verbs)
+    if deploys and not {"prod", "production"}.isdisjoint(verbs):
+        return True
+    for _, fields in islice(_mappings(given), 20):
+        for name, value in islice(fields.items(), MAX_NAMED):
+            stated = str(name).lower() in _ENVIRONMENTS
+            changes = deploys or (stated and not _TURNS.isdisjoint(verbs))
+            short = isinstance(value, str) and len(value) <= 60 and " " not in value
+            if changes and short and _PRODUCTION.search(value):
+                return True
+    return False
+
+
+MAX_NAMED = 100
+"""Most fields of a group that are looked at for the name of an environment."""
+_AUDIENCE = frozenset({"type", "scope", "visibility", "access", "acl", "audience", "sharing", "principal", "grantee", "link_access", "who", "role_type", "permission"})  # fmt: skip
+_EVERYBODY = frozenset({"anyone", "public", "anyone_with_link", "anyonewithlink", "public-read", "public-read-write", "everyone", "allusers", "world", "*"})  # fmt: skip
+_OPENS = frozenset({"share", "permission", "permissions", "acl", "link", "policy", "publish", "visibility", "access", "sharing", "expose"})  # fmt: skip
+_FORWARDS = frozenset({"forward", "forward_to", "forwardto", "redirect", "redirect_to", "forwarding_address", "forwardingaddress"})  # fmt: skip
+
+
+def _opens_to_all(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool shows something to everybody, or has all later mail go to another address."""
+    if not _LOOKS.isdisjoint(verbs[:1]):
+        return False
+    opens = not _OPENS.isdisjoint(verbs)
+    for _, fields in islice(_mappings(given), 20):
+        said = {str(name).lower(): value for name, value in islice(fields.items(), MAX_NAMED)}
+        if opens and any(str(said.get(name)).lower() in _EVERYBODY for name in _AUDIENCE if name in said):
+            return True
+        if any(isinstance(said.get(name), str) and "@" in said[name] for name in _FORWARDS) and _MAILS & set(verbs):
+            return True
+    return False
+
+
+_MAILS = frozenset({"filter", "filters", "rule", "rules", "forwarding", "settings", "inbox"})
+_HALTS = frozenset({"pause", "suspend", "mute", "silence", "shutdown", "hibernate"})
+_WATCHES = frozenset({"monitor", "monitors", "alert", "alerts", "alarm", "alarms", "alerting", "check", "checks"})
+_ALL_AT_ONCE = frozenset({"refund", "cancel", "stop", "reset", "resolve", "close", "acknowledge", "archive", "approve", "dismiss", "disable"})  # fmt: skip
+
+
 def destroys_shared(tool: str) -> bool:
-    """Whether the tool's name says that it takes something away that others use."""
-    verbs, _ = words_of(tool)
+    """Whether the tool's name says that it takes something away that others use, or halts it."""
+    verbs, server = words_of(tool)
+    if _HALTS.intersection(verbs) and (_SHARED | _WATCHES).intersection(verbs):
+        return True
+    if {"disable", "delete", "remove"}.intersection(verbs) and _WATCHES.intersection(verbs):
+        return True
+    if "reset" in verbs and "branch" in verbs and "git" not in server:
+        return True
     if "reset" in verbs and {"pg", "db", "database", "project", "all"}.intersection(verbs):
         return True
     if _MONEY.intersection(verbs) and not _LOOKS.intersection(verbs):
@@ -196,7 +282,7 @@ def destroys_shared(tool: str) -> bool:
     if "cancel" in verbs and {"subscription", "subscriptions"}.intersection(verbs):
         return True
     if not _DELETES.intersection(verbs):
-        return bool({"all"}.intersection(verbs)) and bool({"refund", "cancel", "stop", "reset"}.intersection(verbs))
+        return "all" in verbs and bool(_ALL_AT_ONCE.intersection(verbs))
     return bool(_SHARED.intersection(verbs)) or bool(
         {"destroy", "purge", "wipe", "terminate", "nuke"}.intersection(verbs)
     )
@@ -461,6 +547,16 @@ _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
     (lambda names: "reset" in names, _reset),
     (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),
 )
+
+
+def _in_others_hands(rule: str, tool: str, what: str) -> Finding:
+    return Finding(
+        rule,
+        levels.HARM,
+        f"asks {tool} to {what}",
+        "Prepare it, and let a person do it.",
+        effect=effect("tool_call", f"calls {tool}, to {what}", target=tool),
+    )
 
 
 def _weakening(tool: str) -> Finding:

@@ -395,12 +395,16 @@ _MANY = re.compile(r"(?:^|_)(?:batch|bulk|all|everything|many|mass)(?:_|$)")
 """Parts of names of tools that do a thing to many at once."""
 
 
+def _reads_by_name(tool: str) -> bool:
+    return _MCP_READS.search(tool.rsplit("__", 1)[-1]) is not None and not mcp.destroys_shared(tool)
+
+
 def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     """Yield findings by annotations if they are known, else by the tool's name: servers name what they do."""
     name = tool.rsplit("__", 1)[-1]
     hints = scene.settings.tool_hints.get(tool, {})
     destroys = hints.get("destructiveHint", _MCP_DESTROYS.search(name) is not None)
-    if hints.get("readOnlyHint", _MCP_READS.search(name) is not None and not destroys):
+    if hints.get("readOnlyHint", _reads_by_name(tool) and not destroys):
         yield Finding(
             "tools.mcp-read",
             levels.NOTED,
@@ -416,7 +420,7 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
     elif destroys:
         yield Finding(
             "tools.mcp-destroys",
-            levels.CARE,
+            levels.HARM if "destructiveHint" not in hints and mcp.takes_from_others(tool, given) else levels.CARE,
             f"asks {tool} to take something away",
             "Read first what would go, and let a person do it where it matters.",
             effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
@@ -426,6 +430,8 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
     yield _outgoing(given)
+    for address in (given[key] for key in ("url", "uri", "endpoint") if isinstance(given.get(key), str)):
+        yield from (found for found in _fetch(scene, {"url": address}) if found and found.rule == "network.metadata")
     yield from _named_paths(scene, given)
     yield from mcp.findings(scene, tool, given)
 

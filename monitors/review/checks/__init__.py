@@ -7,5 +7,6 @@ lookalikes   letters that look like others, and characters that hide text from p
 secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed
 sending      data sent to other machines
 shells       shells: scripts that run unread, parts that cannot be followed, and shells handed to other programs
+statements   statements typed at clients of stores, of files elsewhere, and at bare connections
 verbs        programs without a description
 """

@@ -3,8 +3,10 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from monitors.contract.expressions import later
+from monitors.review.languages.interpreters import COMMANDED, ONLY_JUDGE
 from monitors.review.shell.invocation import Invocation, program_name
 from monitors.review.shell.shells import SHELLS
 
@@ -17,7 +19,7 @@ _KEYS = later(
 )
 """Settings of git whose value it runs."""
 _CLEANS = later(r"filter\.[\w.-]+\.(?:clean|process)\Z", re.IGNORECASE)
-_RUNS = frozenset({"rm", "shred", "dd", "sudo", "curl", "wget", "terraform", "kubectl", "dropdb", "psql", "aws", "git", "find", "docker", "mkfs", "chmod", "chown", *SHELLS})  # fmt: skip
+_RUNS = frozenset({"rm", "shred", "dd", "sudo", "curl", "wget", "terraform", "kubectl", "dropdb", "psql", "aws", "git", "find", "docker", "mkfs", "chmod", "chown", "systemctl", "reboot", "shutdown", "truncate", "unlink", "rmdir", "mv", "npm", "gh", "helm", *SHELLS})  # fmt: skip
 """Programs that are looked for behind an unknown program: it may be a launcher."""
 
 
@@ -30,6 +32,10 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
     """
     if invocation.name in _SETTINGS:
         return [script for find in _SETTINGS[invocation.name] for script in find(invocation)]
+    tells = not (_TELLS | ONLY_JUDGE).isdisjoint(invocation.args[:3])
+    handed = [] if tells else _behind_options(invocation)
+    if handed:
+        return handed
     if (
         (not invocation.name and not invocation.args)
         or invocation.program[:1] in "$`"
@@ -41,7 +47,31 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
         behind = invocation.args[at:]
         if word.known and program_name(word) in _RUNS and len(behind) > 1 and (at == 0 or " " not in word):
             return [" ".join(shlex.quote(one) if one.known else "$UNKNOWN" for one in behind)]
-    return []
+    words = [] if tells else invocation.args[:40]
+    return [word for before, word in pairwise(("", *words)) if _is_line(word) and not _TEXT_OPTION.match(before)]
+
+
+_TELLS = frozenset({"search", "find", "grep", "show", "describe", "log", "note", "comment", "add", "new", "create", "commit", "ask", "say", "print", "echo", "send", "post", "reply", "title", "history", "copy", "learn", "verify", "audit", "test"})  # fmt: skip
+"""Verbs of programs to which a command is a text."""
+_TEXT_OPTION = later(r"--|-[mtbdp]\Z")
+"""Options before a text. Those behind which a command stands are known by their names."""
+
+
+def _behind_options(invocation: Invocation) -> list[str]:
+    """Return the commands that stand in one word behind an option that is named so, whatever the program."""
+    found: list[str] = []
+    for at, word in enumerate(invocation.args[:60]):
+        option, equals, value = word.partition("=")
+        if word[:1] == "-" and COMMANDED.match(option):
+            value = value if equals else "".join(invocation.args[at + 1 : at + 2])
+            found += [value] if _is_line(value) else []
+    return found
+
+
+def _is_line(word: str) -> bool:
+    """Whether a word is a whole command of a program that is looked for."""
+    first, _, rest = word.strip().partition(" ")
+    return bool(rest) and len(word) <= MAX_STATEMENT and program_name(first) in _RUNS
 
 
 _CLIENT_RUNS = later(r"(?:^|[;\n])\s{0,20}(?:system|\\!)\s{1,20}([^;\n]{1,1000})", re.IGNORECASE)

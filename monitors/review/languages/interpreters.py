@@ -90,6 +90,13 @@ _TOLD: Mapping[str, Callable[[Arg], Iterator[str]]] = {
 }  # fmt: skip
 """Programs with one word in which a command may stand, and how it is found."""
 _BY_NAME = {name: interpreter for interpreter in INTERPRETERS for name in interpreter.names.split()}
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether a program of this name runs code of a language that is read."""
+    return name in _BY_NAME
+
+
 _COMMAND_LINES = {
     **dict.fromkeys(("tclsh", "wish", "expect"), later(r"(?:^|[;\n{\[])\s{0,40}exec\s+(?:-\w+\s+){0,4}([^;\n}\]]{1,500})")),
     **dict.fromkeys(("ipython", "bpython", "sage"), later(r"^\s{0,40}!{1,2}([^\n]{1,500})", re.MULTILINE)),
@@ -163,7 +170,7 @@ def unknown_uses(invocation: Invocation) -> Uses | None:
     """
     texts = list(_shared_options(invocation.args[:40]))
     code = "\n".join(texts)
-    runs = _ONLY_JUDGE.isdisjoint(invocation.args[:2])
+    runs = ONLY_JUDGE.isdisjoint(invocation.args[:2])
     lines = [text for text in texts if runs and _LIKE_COMMAND.match(text) and len(text) <= MAX_CODE]
     if not lines and not _LIKE_CODE.search(code):
         return None
@@ -176,14 +183,17 @@ def unknown_uses(invocation: Invocation) -> Uses | None:
 
 _EVALUATES = frozenset({"-e", "-E", "-c", "-g", "-x", "-r", "eval", "-eval", "--eval", "--evaluate", "--exec", "--execute", "--expr", "--expression", "--code", "--batch-string", "--run", "--script-text"})  # fmt: skip
 """Options, and a subcommand, behind which code stands."""
-_COMMANDED = re.compile(
-    r"--?(?:[a-z]{1,20}-){0,3}(?:eval|exec|execute|command|cmd|hook|script|shell|pager|editor|runner|wrapper)\Z"
-    r"|--?on-?[a-z-]{3,30}\Z|--?(?:before|after|pre|post|prepare|setup|teardown|cleanup|notify)\Z"
+COMMANDED = re.compile(
+    r"--?(?:[a-z]{1,20}-){0,3}(?:eval|exec|execute|commands?|cmd|hook|scripts?|shell|pager|editor|runner|wrapper)\Z"
+    r"|--?on-?[a-z-]{3,30}\Z|--?(?:before|after|pre|post|prepare|setup|teardown|cleanup|conclude|notify|run)\Z"
 )
 """Options behind which programs of all kinds are told a command."""
-_ONLY_JUDGE = frozenset({"preflight", "check", "validate", "explain", "lint", "parse", "review", "simulate", "classify", "analyze", "scan"})  # fmt: skip
+ONLY_JUDGE = frozenset({"preflight", "check", "validate", "explain", "lint", "parse", "review", "simulate", "classify", "analyze", "scan"})  # fmt: skip
 """Subcommands of programs that are given a command to judge it."""
-_LIKE_COMMAND = re.compile(r"\s{0,20}[\w./~$-]{1,80}\s+[^\s=(]")
+_LIKE_COMMAND = re.compile(
+    r"(?!\s{0,20}(?i:select|insert|update|delete|drop|create|alter|truncate|with|show)\s)\s{0,20}[\w./~$-]{1,80}\s+[^\s=(]"
+)
+"""Words in a row that are no statement of SQL."""
 _LIKE_CODE = later(r"[\w)\]\"'>]\s{0,3}[(\[{.]|\(\s{0,3}[\w.:/-]{1,40}\s|[\"'`]|^\s{0,20}[!:]", re.MULTILINE)
 _NOTEBOOK_LINE = later(r"^\s{0,40}[!%]{1,2}\s{0,9}([^\n]{1,1000})", re.MULTILINE)
 
@@ -191,9 +201,9 @@ _NOTEBOOK_LINE = later(r"^\s{0,40}[!%]{1,2}\s{0,9}([^\n]{1,1000})", re.MULTILINE
 def _shared_options(args: list[Arg]) -> Iterator[str]:
     for at, word in enumerate(args):
         option, equals, value = word.partition("=")
-        if word in _EVALUATES or (word[:1] == "-" and _COMMANDED.match(word)):
+        if word in _EVALUATES or (word[:1] == "-" and COMMANDED.match(word)):
             yield from (str(one) for one in args[at + 1 : at + 2])
-        elif equals and word[:2] == "--" and (option in _EVALUATES or _COMMANDED.match(option)):
+        elif equals and word[:2] == "--" and (option in _EVALUATES or COMMANDED.match(option)):
             yield value
 
 

@@ -1,6 +1,7 @@
 """Deleting: decided for each operand, and the worst counts."""
 
 import re
+from itertools import pairwise
 
 from monitors.contract.actions import SideEffect
 from monitors.review.rules import levels
@@ -104,7 +105,7 @@ def deletes_path(
     if found and place in (Place.HOME, Place.OTHER) and scene.places.place(searched or "/") is Place.TOP:
         return _found(
             "files.delete-top",
-            levels.HARM if recursive or scene.facts.real(searched or "/") == "/" else levels.CARE,
+            levels.CARE if not recursive and _spared(invocation) else levels.HARM,
             f"deletes what a search of {searched or '/'} finds, a whole home or system directory",
             "Search in the one directory that is meant.",
             shown,
@@ -158,6 +159,20 @@ def deletes_path(
             invocation,
         )
     return _without_workspace(shown, path, invocation, recursive=recursive, forced=forced, glob=glob, rewrite=rewrite)
+
+
+_PATTERNS = frozenset({"-name", "-iname", "-g", "--glob"})
+_JUNK = frozenset({".ds_store", "thumbs.db", "desktop.ini", "._*", "*.pyc", "*.pyo", "*~", "*.swp", ".*.swp"})
+"""Patterns of files that systems and editors leave everywhere, and make again."""
+
+
+def _spared(invocation: Invocation) -> bool:
+    """Whether what a search finds is moved, or is nothing but what programs leave behind and make again."""
+    words = [word.lower() for one in (invocation, *invocation.input.source) for word in one.args]
+    if invocation.name == "mv":
+        return True
+    sought = [after for option, after in pairwise(words) if option in _PATTERNS]
+    return bool(sought) and all(pattern in _JUNK or pattern in REGENERATED for pattern in sought)
 
 
 def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *, recursive: bool) -> Finding:

@@ -227,6 +227,7 @@ _LAUNCHER: Mapping[str, Reader] = {
     "inside": partial(_one_of, get_args(Inside)),
     "assigns": _truth,
     "dashes": _truth,
+    "behind": _text,
     "directory": _text,
     "unless": _text,
     "alone": _text,

@@ -45,6 +45,8 @@ class Scene:
     """Files and remotes that earlier calls of the run have brought, by path."""
     origins: list[Origin] = field(default_factory=list)
     """Files and remotes that this call leaves behind."""
+    production: frozenset[str] = frozenset()
+    """Programs that a command of the action turns to production for their later calls."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from monitors.review.shell.invocation import Arg, Invocation, arg
+from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
 from monitors.review.shell.launchers import LauncherLayout
+from monitors.review.shell.shells import SHELLS
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -52,7 +53,7 @@ class LauncherBook:
         for subcommand, launcher in self._by_name.get(invocation.name, ()):
             at = _behind(subcommand, invocation.args, launcher)
             if at is not None:
-                found = _read(launcher, invocation.args, at, fed=invocation.input.given)
+                found = _read(launcher, invocation.args, at, invocation.input)
                 if found is not None and launcher.directory:
                     return replace(found, directory=_directory(launcher, invocation.args))
                 return found
@@ -95,14 +96,14 @@ def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: LauncherLayo
     return at
 
 
-def _read(launcher: LauncherLayout, args: list[Arg], at: int, *, fed: bool = False) -> LaunchedCommand | None:
+def _read(launcher: LauncherLayout, args: list[Arg], at: int, stdin: Input) -> LaunchedCommand | None:
     values, codes, unless = launcher.values.split(), launcher.code.split(), launcher.unless.split()
     assignments: list[tuple[str, Arg]] = []
     skip, place = launcher.skip, ""
-    dashes = False
+    dashes, behind = False, launcher.behind.split()
     while at < len(args):
         word = args[at]
-        if word == "--" and not dashes:
+        if (word == "--" or word in behind) and not dashes:
             dashes = True
             at += 1
             continue
@@ -124,7 +125,7 @@ def _read(launcher: LauncherLayout, args: list[Arg], at: int, *, fed: bool = Fal
             place = word
             at += 1
             continue
-        if launcher.dashes and not dashes:
+        if (launcher.dashes or behind) and not dashes:
             at += 1
             continue
         if launcher.code and launcher.elevates and launcher.command == "su":
@@ -134,39 +135,54 @@ def _read(launcher: LauncherLayout, args: list[Arg], at: int, *, fed: bool = Fal
     inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
     words = tuple(args[at:])
     if not words and launcher.alone == "input":
-        return LaunchedCommand(launcher, words=(arg("sh"), arg("-s")), inside=inside) if fed else None
+        return LaunchedCommand(launcher, words=(arg("sh"), arg("-s")), inside=inside) if stdin.given else None
     if launcher.command in ("parallel", "sem") and words:
-        return _parallel(launcher, words)
+        return _parallel(launcher, words, stdin)
     if not words:
         asked = {"--help", "--version", "-V", "-h"}.intersection(args)
         opens = launcher.alone == "shell" or not set(launcher.alone.split()).isdisjoint(args)
         return LaunchedCommand(launcher, alone=True, inside=inside) if opens and not asked else None
     if launcher.joined and len(words) > 1 and launcher.command == "hyperfine":
         return LaunchedCommand(launcher, words=words, assignments=tuple(assignments), inside=inside)
-    if launcher.joined:
+    if launcher.joined or _is_line(words[0]):
         return LaunchedCommand(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
     return LaunchedCommand(launcher, words=words, assignments=tuple(assignments), inside=inside)
+
+
+def _is_line(word: Arg) -> bool:
+    """Whether a word where a program belongs is a line for a shell: no program has a blank in its name, but a path."""
+    return word.known and " " in word.strip() and "/" not in word.strip().partition(" ")[0]
 
 
 _MARKS = frozenset({":::", "::::", ":::+", "::::+"})
 """Marks before the words that GNU parallel distributes."""
 
 
-def _parallel(launcher: LauncherLayout, words: tuple[Arg, ...]) -> LaunchedCommand:
+MAX_LINES = 50
+"""Most lines of its input that GNU parallel is taken to distribute; if there are more, an unknown word is added."""
+_HOLE = re.compile(r"\{[./]*\}")
+
+
+def _parallel(launcher: LauncherLayout, words: tuple[Arg, ...], stdin: Input) -> LaunchedCommand:
     """The command of GNU parallel with all that it hands out at once: a superset of each of its runs."""
     at = next((index for index, word in enumerate(words) if word in _MARKS), len(words))
     command, given = words[:at], [word for word in words[at:] if word not in _MARKS]
     if not command:
         return LaunchedCommand(launcher, script=arg("\n".join(given), known=all(word.known for word in given)))
     if not given:
-        given = [arg("$PIPED", known=False)]
+        lines = (stdin.text or "").replace("\0", "\n").splitlines() if stdin.known else []
+        given = [arg(line) for line in lines[:MAX_LINES]]
+        if not lines or len(lines) > MAX_LINES:
+            given.append(arg("$PIPED", known=False, source=stdin.source))
     if not any("{" in word for word in command):
         command = (*command, *given)
+    elif at > 1 and program_name(command[0]) not in SHELLS and "{}" in command:
+        command = tuple(one for word in command for one in (given if word == "{}" else [word]))
     else:
-        text = " ".join(given)
+        text = ("\n" if at > 1 else " ").join(given)
+        known = all(word.known for word in given)
         command = tuple(
-            arg(re.sub(r"\{[./]*\}", lambda _: text, word), known=word.known and "$PIPED" not in text, glob=word.glob)
-            for word in command
+            arg(_HOLE.sub(lambda _: text, word), known=word.known and known, glob=word.glob) for word in command
         )
     return LaunchedCommand(launcher, script=_joined(command)) if at == 1 else LaunchedCommand(launcher, words=command)
 
@@ -321,8 +337,8 @@ def _fd_root(invocation: Invocation) -> tuple[Arg, bool]:
     words = iter(invocation.args)
     for word in words:
         if word in EXEC:
-            break
-        if word in ("--search-path", "--base-directory", "-C"):
+            next((one for one in words if one in (";", "\\;")), None)
+        elif word in ("--search-path", "--base-directory", "-C"):
             root = next(words, root)
         elif word in _FD_VALUES:
             next(words, None)

@@ -29,6 +29,8 @@ class LauncherLayout:
     """Whether `NAME=value` words may stand before the command."""
     dashes: bool = False
     """Whether the command begins only behind `--`."""
+    behind: str = ""
+    """Its options behind which the command begins, as it does for others behind `--`."""
     directory: str = ""
     """Its options that name the directory in which the command runs."""
     unless: str = ""

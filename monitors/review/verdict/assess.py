@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitors.review.checks import carried, code, environment, secrets, sending, shells, verbs
+from monitors.contract.words import Severity
+from monitors.review.checks import carried, code, environment, secrets, sending, shells, statements, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.uses import Uses
@@ -19,7 +20,7 @@ from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, Redirection, Setting, arg
 from monitors.review.shell.shells import SHELLS
-from monitors.review.verdict.scopes import SCOPED, is_rehearsal
+from monitors.review.verdict.scopes import SCOPED, SHARED, changes_production, is_rehearsal, names_production
 
 
 def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding]:
@@ -32,7 +33,18 @@ def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[F
     """
     for found in _checks(scene, invocation, uses):
         if found is not None:
-            yield found
+            yield _in_production(scene, invocation, found) if found.risk == levels.CARE else found
+
+
+def _in_production(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
+    """Return a finding that asks for care, as harm if it is about what others have in production."""
+    about = found.effect is not None and (found.effect.type in SHARED or bool(invocation.inside))
+    if not about or found.rule.startswith("secrets.") or not names_production(invocation, scene.production):
+        return found
+    return replace(found, risk=levels.HARM, why=f"{found.why} in production", instead=_BY_A_PERSON)
+
+
+_BY_A_PERSON = "Prepare it, and let a person do it in production."
 
 
 def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding | None]:
@@ -56,6 +68,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from secrets.check(scene, invocation)
     yield from sending.check(scene, invocation)
     yield from carried.check(scene, invocation)
+    for lost in statements.check(scene, invocation, described=_described(scene, invocation.name)):
+        yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
     if uses is not None:
         yield from code.check(scene, invocation, uses)
     model = MODELS.get(invocation.name)
@@ -65,6 +79,11 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield _endless(scene, invocation)
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
+
+
+def _described(scene: Scene, name: str) -> bool:
+    """Whether what a program does with its input and its words is known."""
+    return name in scene.book.programs or name in MODELS or name in scene.launchers or name in SHELLS
 
 
 def _empties(invocation: Invocation, redirect: Redirection) -> bool:
@@ -142,13 +161,9 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
-            yield _destroyed(program, invocation, operands) or _whole(program, invocation, operands)
+            yield _destroyed(program, invocation, operands) or _whole(scene, program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         yield from verbs.check(invocation, operands)
-
-
-_SHARED = frozenset({"cloud", "cluster", "container", "infrastructure", "hosting", "database", "storage", "backup", "messaging", "forge"})  # fmt: skip
-"""Effects of programs that keep what others use, or what nothing brings back."""
 
 
 def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
@@ -156,7 +171,7 @@ def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) ->
 
     What users say of a program of their own is all that counts for it.
     """
-    if not program.effect or program.effect not in _SHARED or verbs.is_dry(invocation):
+    if not program.effect or program.effect not in SHARED or verbs.is_dry(invocation):
         return None
     verb = verbs.destroying(invocation, operands)
     if not verb or program not in PROGRAMS:
@@ -319,6 +334,8 @@ _MORE = frozenset({"-v", "--volumes", "-a", "--all", "-fv", "-vf", "-af", "-fa"}
 """Options by which `docker rm` takes more than the containers named."""
 
 
+_PRODUCED = SHARED - {"forge", "backup"}
+"""Effects of which a change is one of production: in a forge the word is a branch's, in backups a source's."""
 _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
 """How manuals name a disk that is to be put in; no kernel names one so."""
 _HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
@@ -348,9 +365,13 @@ _TRIED_HERE = re.compile(
 """An address within a store of this machine, under a name that says it is for tests."""
 
 
-def _whole(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
+def _whole(scene: Scene, program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
     if not program.effect:
         return None
+    if program.effect in _PRODUCED and changes_production(invocation, operands, scene.production):
+        why = f"has {invocation.program} change what is in production"
+        made = effect(program.effect, f"{program.details}: {invocation.text()}", severity=Severity.HIGH)
+        return Finding(f"{program.effect}.production", levels.HARM, why, _BY_A_PERSON, effect=made)
     made = effect(
         program.effect,
         f"{program.details}: {invocation.text()}",

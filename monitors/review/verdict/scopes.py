@@ -1,7 +1,7 @@
 """Scopes in which a loss is a nuisance: databases, stacks and clusters that are named as made for tests."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -67,6 +67,46 @@ def _aside(invocation: Invocation) -> bool:
         return False
     given = dict(pairwise(invocation.args))
     return given.get(arg("-p"), "6379") != "6379" or given.get(arg("-n"), "0") != "0"
+
+
+SHARED = frozenset({"cloud", "cluster", "container", "infrastructure", "hosting", "database", "storage", "backup", "messaging", "forge"})  # fmt: skip
+"""Effects of programs that keep what others use, or what nothing brings back."""
+_PRODUCTION = re.compile(r"(?:\A|[-_./:=@,{$\s])(?:prod|production)\d{0,3}(?:\Z|[-_./:@,}\s])", re.IGNORECASE)
+_SELECTS = frozenset({"select", "use-context", "set-context", "switch", "use", "target", "set", "checkout", "activate"})
+"""Subcommands by which a program is told what all later calls of it are about."""
+_CHANGES = frozenset({"apply", "deploy", "sync", "rollout", "up", "upgrade", "update", "install", "set", "scale", "restart", "patch", "promote", "migrate", "migration", "release", "run", "trigger", "submit", "publish", "push", "replace", "edit", "create", "import", "start", "invoke", "reload", "resize", "failover", "switchover", "redeploy", "rollback", "cutover", "modify", "change", "put"})  # fmt: skip
+"""Verbs by which a program of others' machines changes them, in part or whole."""
+_REHEARSES = re.compile(
+    r"--(?:dry-?run|check|plan|what-?if|preview|noop|no-op|diff|validate-only|no-execute-changeset|help|list-tasks|list-hosts|syntax-check)(?:=(?!none|false).*)?\Z"
+)
+
+
+def names_production(invocation: Invocation, selected: Collection[str] = ()) -> bool:
+    """Whether the command names what is in production, by its words, its variables or the machine that it runs on.
+
+    Args:
+        invocation: The command.
+        selected: Programs that an earlier command of the same script has turned to production.
+    """
+    words = [
+        word for word in invocation.args if word[:1] != "-" or "=" in word or word.startswith(("--prod", "--live"))
+    ]
+    said = [f"={value}" for name, value in invocation.assignments.items() if name != "NODE_ENV"]
+    text = " ".join([*words, *said, *invocation.inside.split()])[:MAX_TEXT].replace("--prod", " prod")
+    return _PRODUCTION.search(text) is not None or invocation.name in selected
+
+
+def changes_production(invocation: Invocation, operands: Sequence[str], selected: Collection[str]) -> bool:
+    """Whether a program that keeps what others use is told to change what is in production."""
+    verbs = {piece.lower() for word in operands[:4] if len(word) <= 40 for piece in re.split(r"[:_-]", word)}
+    if verbs.isdisjoint(_CHANGES) or any(map(_REHEARSES.match, invocation.args)):
+        return False
+    return names_production(invocation, selected)
+
+
+def turned_to_production(invocation: Invocation) -> bool:
+    """Whether a program is told that its later calls are about production."""
+    return not _SELECTS.isdisjoint(invocation.args[:4]) and names_production(invocation)
 
 
 _OF_THE_MACHINE = (

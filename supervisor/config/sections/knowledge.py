@@ -123,6 +123,8 @@ class KnownLauncher(Section):
     """Its options that name the directory in which the command runs."""
     dashes: bool = False
     """Whether the command begins only behind `--`."""
+    behind: str = ""
+    """Its options behind which the command begins, as it does for others behind `--`."""
     unless: str = ""
     """Options with which it starts nothing."""
     alone: str = ""

@@ -1,0 +1,91 @@
+"""What is typed at clients of stores, of files elsewhere and at bare connections; commands in one word; production."""
+
+import pytest
+
+from tests.monitors.review.test_verbs import stopped
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        """hbase shell <<< "disable 'users'; drop 'users'" """,
+        "printf 'flush_all\\r\\nquit\\r\\n' | nc cache.shop.example 11211",
+        "(echo flush_all; sleep 1) | nc cache.shop.example 11211",
+        "sftp deploy@web <<< 'rm -r /srv/www'",
+        "smbclient //nas/share -c 'deltree projects'",
+        "unheard-sql -e 'DROP TABLE orders'",
+        "unheard-shell --run-string 'db._dropDatabase(\"shop\")'",
+        "ldapmodify -x <<< $'dn: uid=a\\nchangetype: delete'",
+        "unheard ql <<< 'REMOVE DATABASE shop;'",
+    ],
+)
+def test_a_statement_that_loses_what_a_store_holds_is_known_in_any_client(command: str) -> None:
+    assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hbase shell <<< \"scan 'users'\"",
+        "unheard-sql -e 'DELETE FROM a WHERE id = 1'",
+        "unheard-sql -h localhost -e 'DROP TABLE orders'",
+        "echo 'drop table a' | sqlfluff lint -",
+        "printf 'stats\\r\\n' | nc cache.shop.example 11211",
+        "sftp deploy@web <<< 'ls /srv'",
+        "echo 'remove the old rows' | unheard",
+    ],
+)
+def test_statements_that_read_or_are_for_tests_pass(command: str) -> None:
+    assert not stopped(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "stops"),
+    [
+        ("unheard 'npm start' 'rm -rf ~/Documents'", True),
+        ("hyperfine --prepare 'rm -rf ~/Documents' make", True),
+        ("az vm run-command invoke --scripts 'rm -rf /srv'", True),
+        ("watchexec -- 'git push --force origin main'", True),
+        ("clush -w web[1-9] 'rm -rf /srv/shop'", True),
+        ("nix develop -c rm -rf ~/Documents", True),
+        ("nix develop", False),
+        ("unheard explain 'rm -rf ~/Documents'", False),
+        ("unheard --reason 'rm -rf ~/Documents'", False),
+        ("unheard 'remove all of it'", False),
+        ("hyperfine --prepare 'rm -rf build' make", False),
+        ("echo 'rm -rf ~/Documents' | parallel bash -c {}", True),
+        ("printf '%s\\n' 'rm -rf ~/Documents' | parallel", True),
+        ("echo ~/Documents | parallel rm -rf {}", True),
+        ("find . -name '*.png' | parallel optipng {}", False),
+        ("fd -e bak . ~ -x rm", True),
+        ("fd -e bak -x rm {} \\; . ~", True),
+        ("find ~ -name '*.iso' -delete", True),
+        ("find ~ -name .DS_Store -delete", False),
+    ],
+)
+def test_a_command_in_a_word_or_on_the_input_is_judged(command: str, stops: bool) -> None:
+    assert stopped(command) is stops
+
+
+@pytest.mark.parametrize(
+    ("command", "stops"),
+    [
+        ("kubectl --context prod apply -f k8s/", True),
+        ("kubectl --context prod apply -f k8s/ --dry-run=server", False),
+        ("kubectl --context staging apply -f k8s/", False),
+        ("kubectl -n prod get pods", False),
+        ("helm upgrade shop ./chart -n production", True),
+        ("ansible-playbook -i inventories/production site.yml", True),
+        ("ansible all -i inventory/prod -m ping", False),
+        ("ansible web -i inventory/prod -a 'df -h'", False),
+        ("TF_WORKSPACE=prod terraform apply", True),
+        ("terraform workspace select prod && terraform apply", True),
+        ("terraform workspace select prod && terraform plan", False),
+        ("terraform apply", False),
+        ("vercel deploy --prod", True),
+        ("npm ci --production", False),
+        ("aws s3 cp s3://prod-data/report.csv .", False),
+    ],
+)
+def test_a_change_of_production_is_stopped_and_one_elsewhere_as_before(command: str, stops: bool) -> None:
+    assert stopped(command) is stops
