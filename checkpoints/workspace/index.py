@@ -124,7 +124,7 @@ class GitIndexes:
 def unlooked_at(path: Path) -> list[tuple[str, str]]:
     """Return the paths that git was told not to compare with their files, each with the id of what the index has.
 
-    These are marked with `--skip-worktree` or `--assume-unchanged`, which libgit2 does not tell; see gitformat-index(5).
+    They have the mark `--skip-worktree` or `--assume-unchanged`, which libgit2 does not tell; see gitformat-index(5).
 
     Raises:
         OSError: The index cannot be read.

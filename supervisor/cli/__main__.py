@@ -144,6 +144,12 @@ class LazyGroup(click.Group):
             click.echo(f"chaperon: The output cannot be written: {error}. Make room, or print elsewhere.", err=True)
         sys.exit(1)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run what is asked for to its end, and exit with its code."""
+        from supervisor.cli import common  # which `--help` of all commands does without
+
+        common.run(lambda: super(LazyGroup, self).invoke(ctx))
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the list of commands from the table."""
         with formatter.section("Commands"):

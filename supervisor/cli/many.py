@@ -69,23 +69,19 @@ def control(
     many: Many,
     request_id: str,
     as_json: bool,
-) -> None:
+) -> int | None:
     """Run a control's command: for one agent by name, or for many."""
-
-    def work() -> int | None:
-        if not many:
-            if agent is None:
-                raise UsageError(
-                    "No agent was named; nothing was done.",
-                    way_out="Name one, or say --all, --repo DIR or --label LABEL.",
-                )
-            _ask_one(agent, what, body, request_id, as_json=as_json)
-            return None
-        if agent is not None:
-            raise UsageError(f"{agent!r} and all agents cannot both be meant; nothing was done.", way_out="Say one.")
-        return _order(what, body, many, request_id, as_json=as_json)
-
-    common.run(work)
+    if not many:
+        if agent is None:
+            raise UsageError(
+                "No agent was named; nothing was done.",
+                way_out="Name one, or say --all, --repo DIR or --label LABEL.",
+            )
+        _ask_one(agent, what, body, request_id, as_json=as_json)
+        return None
+    if agent is not None:
+        raise UsageError(f"{agent!r} and all agents cannot both be meant; nothing was done.", way_out="Say one.")
+    return _order(what, body, many, request_id, as_json=as_json)
 
 
 def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *, as_json: bool) -> None:

@@ -59,36 +59,32 @@ def tail(
 
     With -f it goes on when the daemon is started again, and ends when the reader of its output goes.
     """
+    wanted: dict[str, Any] = {"agent": agent, "since": since}
+    query = {name: value for name, value in wanted.items() if value is not None}
+    daemon, output, begin = common.daemon(), OutputWatch(), after
+    views: list[View] = []
 
-    def work() -> None:
-        wanted: dict[str, Any] = {"agent": agent, "since": since}
-        query = {name: value for name, value in wanted.items() if value is not None}
-        daemon, output, begin = common.daemon(), OutputWatch(), after
-        views: list[View] = []
+    def for_people() -> Lines:
+        views.append(View(names=True, width=terminal.width()))
+        return lambda one: views[-1].lines(one.record)
 
-        def for_people() -> Lines:
-            views.append(View(names=True, width=terminal.width()))
-            return lambda one: views[-1].lines(one.record)
-
-        make = _maker(as_json, export, JOURNAL, for_people)
-        lines = make()
-        if last is not None:
-            kept, begin, lines = last_lines(daemon, last, output.wait, make, **query)
-            _print(kept)
-        if follow:
-            for one in follow_events(daemon, begin, wait=output.wait, pause=output.pause, **query):
+    make = _maker(as_json, export, JOURNAL, for_people)
+    lines = make()
+    if last is not None:
+        kept, begin, lines = last_lines(daemon, last, output.wait, make, **query)
+        _print(kept)
+    if follow:
+        for one in follow_events(daemon, begin, wait=output.wait, pause=output.pause, **query):
+            _print(lines(one))
+    elif last is None:
+        # A terminal that shows the records has no line to spare.
+        quiet = not export or sys.stdout.isatty()
+        end = 0 if quiet else int(daemon.get("/v1/health")["last_event"])
+        with shown("exporting", "", "event", quiet=quiet) as report:
+            for one in events(daemon, output.wait, after=begin, **query):
                 _print(lines(one))
-        elif last is None:
-            # A terminal that shows the records has no line to spare.
-            quiet = not export or sys.stdout.isatty()
-            end = 0 if quiet else int(daemon.get("/v1/health")["last_event"])
-            with shown("exporting", "", "event", quiet=quiet) as report:
-                for one in events(daemon, output.wait, after=begin, **query):
-                    _print(lines(one))
-                    report(int(one.record.get("n", 0)) - begin, max(1, end - begin))
-        _print(views[-1].rest() if views else [])
-
-    common.run(work)
+                report(int(one.record.get("n", 0)) - begin, max(1, end - begin))
+    _print(views[-1].rest() if views else [])
 
 
 @click.command()
@@ -102,32 +98,28 @@ def incidents(
     incident: str | None, follow: bool, last: int | None, since: float | None, as_json: bool, export: bool
 ) -> None:
     """Print the incident log: what is worth a person's eye, with the way out; or the full report of one INCIDENT."""
-
-    def work() -> None:
-        output, daemon = OutputWatch(), common.daemon()
-        silent = not export or sys.stdout.isatty()
-        with shown("reading", "", "incident", quiet=silent) as report:
-            found = list(_counted(told(daemon.lines("/v1/incidents", wait=output.wait)), report, None))
-        if incident is not None:
-            _tell_one(daemon, incident, found, as_json)
-            return
-        begin = 0 if last is None else max(0, len(found) - last)
-        chosen: Iterable[StreamLine] = found[begin:]
-        if follow:
-            chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
-        lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
-        quiet = not (as_json or export or follow or last == 0)
-        with shown("exporting", "", "incident", quiet=silent or follow) as report:
-            for one in _counted(chosen, report, len(found) - begin):
-                if since is None or float(one.record.get("at") or 0.0) >= since:
-                    quiet = False
-                    _print(lines(one))
-        if quiet:
-            terminal.echo("There is no incident.")
-
     if incident is not None and (follow or last is not None or since is not None or export):
         raise click.UsageError("The report of one incident goes with --json alone.")
-    common.run(work)
+    output, daemon = OutputWatch(), common.daemon()
+    silent = not export or sys.stdout.isatty()
+    with shown("reading", "", "incident", quiet=silent) as report:
+        found = list(_counted(told(daemon.lines("/v1/incidents", wait=output.wait)), report, None))
+    if incident is not None:
+        _tell_one(daemon, incident, found, as_json)
+        return
+    begin = 0 if last is None else max(0, len(found) - last)
+    chosen: Iterable[StreamLine] = found[begin:]
+    if follow:
+        chosen = follow_incidents(daemon, wait=output.wait, pause=output.pause, skip=begin)
+    lines = _maker(as_json, export, INCIDENTS, lambda: _incident)()
+    quiet = not (as_json or export or follow or last == 0)
+    with shown("exporting", "", "incident", quiet=silent or follow) as report:
+        for one in _counted(chosen, report, len(found) - begin):
+            if since is None or float(one.record.get("at") or 0.0) >= since:
+                quiet = False
+                _print(lines(one))
+    if quiet:
+        terminal.echo("There is no incident.")
 
 
 def _counted(records: Iterable[StreamLine], report: Report, total: int | None) -> Iterator[StreamLine]:

@@ -12,7 +12,6 @@ import anyio.to_thread
 import click
 
 from monitors.contract.errors import ChaperonError
-from supervisor.cli import common
 from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -43,19 +42,15 @@ def panel(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | 
     It is a client of the daemon like each command: it has no rights of its own, and the daemon runs without it. Press
     Enter for another link, Ctrl+C to end it.
     """
-
-    def work() -> None:
-        terminal.begin("loading the panel")
-        try:
-            import htpy  # noqa: F401 - whether it is there
-        except ImportError as error:
-            raise NoExtraError(
-                "The panel needs packages that are not installed; nothing was started.",
-                way_out="Install chaperon with its extra [panel], as its README has it for [claude].",
-            ) from error
-        anyio.run(_serve, port, read_only, names, link_file, path)
-
-    common.run(work)
+    terminal.begin("loading the panel")
+    try:
+        import htpy  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise NoExtraError(
+            "The panel needs packages that are not installed; nothing was started.",
+            way_out="Install chaperon with its extra [panel], as its README has it for [claude].",
+        ) from error
+    anyio.run(_serve, port, read_only, names, link_file, path)
 
 
 async def _serve(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | None, path: Path | None) -> None:

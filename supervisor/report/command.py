@@ -41,18 +41,14 @@ def report(
         raise click.UsageError("--week and --since do not go together: say one of them.")
     if html is not None and (markdown or as_json):
         raise click.UsageError("--html goes with neither --markdown nor --json: make one report after the other.")
-
-    def work() -> None:
-        now = Clock().wall()
-        data = gather(common.daemon(), now - (WEEK if week else DAY) if since is None else since, now, label)
-        if as_json:
-            terminal.echo_json(_json(data))
-        elif html is None:
-            terminal.echo(as_markdown(data), nl=False)
-        else:
-            _write(html, data)
-
-    common.run(work)
+    now = Clock().wall()
+    data = gather(common.daemon(), now - (WEEK if week else DAY) if since is None else since, now, label)
+    if as_json:
+        terminal.echo_json(_json(data))
+    elif html is None:
+        terminal.echo(as_markdown(data), nl=False)
+    else:
+        _write(html, data)
 
 
 def gather(daemon: Client, since: float, until: float, label: str | None = None) -> ReportData:

@@ -16,24 +16,20 @@ class NoTerminalError(ChaperonError):
 @click.command()
 def top() -> None:
     """Show all agents full screen, answer what waits, and steer. `?` lists the keys."""
-
-    def work() -> None:
-        terminal.begin("loading the board")
-        try:
-            from supervisor.top.app import Top
-        except ImportError as error:
-            if (error.name or "").partition(".")[0] not in ("textual", "rich"):
-                raise
-            raise NoTerminalError(
-                "The board needs packages that are not installed; nothing was started.",
-                way_out="Install chaperon with its extra [top], as its README has it for [claude]. chaperon ps needs none.",
-            ) from error
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise NoTerminalError(
-                "The board needs a terminal; this is a pipe.", way_out="chaperon ps prints the same once."
-            )
-        common.daemon().get("/v1/health")
-        terminal.begun()
-        Top(common.daemon).run()
-
-    common.run(work)
+    terminal.begin("loading the board")
+    try:
+        from supervisor.top.app import Top
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("textual", "rich"):
+            raise
+        raise NoTerminalError(
+            "The board needs packages that are not installed; nothing was started.",
+            way_out="Install chaperon with its extra [top], as its README has it for [claude]. chaperon ps needs none.",
+        ) from error
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise NoTerminalError(
+            "The board needs a terminal; this is a pipe.", way_out="chaperon ps prints the same once."
+        )
+    common.daemon().get("/v1/health")
+    terminal.begun()
+    Top(common.daemon).run()

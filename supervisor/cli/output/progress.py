@@ -6,14 +6,14 @@ It goes to standard error, so that the output of a command can be piped. Work th
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from typing import Any, Protocol
 
 from monitors.contract.errors import ChaperonError
 from monitors.contract.progress import Report, WorkProgress
-from supervisor.cli.client import Client, Wait, wait_for
+from supervisor.cli.client import Client, wait_for
 from supervisor.cli.output import terminal
 from supervisor.cli.output.words import clean
 from supervisor.runtime.clock import Clock
@@ -115,15 +115,15 @@ def shown(what: str, subject: str, unit: str, *, quiet: bool = False) -> Iterato
         shower.end()
 
 
-def asked_of(daemon: Client, work: Callable[[Wait], Any], what: str, subject: str, *, quiet: bool = False) -> Any:
-    """Ask the daemon for something long, and show how far it is while its answer is waited for.
+def post_long(daemon: Client, path: str, body: Any, what: str, subject: str) -> Any:
+    """Ask the daemon for something long, and show how far it is while its answer is waited for; raises like its `post`.
 
     Args:
         daemon: It is asked how far it is on a connection of its own.
-        work: Sends the request with this wait, and returns the answer.
+        path: The path of the request.
+        body: Its body.
         what: A verb for what was asked. It is shown if the daemon does not say how far it is.
         subject: The thing that is worked on.
-        quiet: Whether nothing is shown.
     """
     on_terminal, clock = sys.stderr.isatty(), Clock()
     shower = Shower(on_terminal=on_terminal, clock=clock)
@@ -147,6 +147,6 @@ def asked_of(daemon: Client, work: Callable[[Wait], Any], what: str, subject: st
                     shower.show(WorkProgress(what, clean(subject, 200), "", 0, None, lasts).sentence)
 
     try:
-        return work(wait_for if quiet else wait)
+        return daemon.post(path, body, seconds=None, wait=wait)
     finally:
         shower.end()

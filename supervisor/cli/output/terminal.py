@@ -8,6 +8,7 @@ of the cursor, directions that turn a name round. They are shown as escapes here
 import re
 import sys
 import textwrap
+from collections.abc import Callable, Iterable
 from shutil import get_terminal_size
 from typing import Any
 
@@ -55,6 +56,14 @@ def ask(question: str) -> None:
 def draw_over(text: str) -> None:
     """Draw a line on standard error in place of the one that was drawn so before; an empty one takes it away."""
     click.echo(f"\r\x1b[K{harmless(text)}", nl=False, err=True, color=True)
+
+
+def answer(data: Any, text: Callable[[], str | Iterable[str]], *, as_json: bool) -> None:
+    """Print an answer: its data as JSON, or for people its text, or its lines, if there are any."""
+    if as_json:
+        echo_json(data)
+    elif shown := text():
+        echo(shown if isinstance(shown, str) else "\n".join(shown))
 
 
 def echo_json(data: Any) -> None:

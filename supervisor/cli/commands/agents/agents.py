@@ -35,48 +35,44 @@ def ps(every: bool, label: str | None, after: str | None, limit: int | None, as_
     asked = {"recent": None if every else "true", "label": label, "after": after, "limit": limit}
     if limit is None and not as_json:
         asked["limit"] = PAGE + 1
-
-    def work() -> None:
-        daemon = common.daemon()
-        query = {name: value for name, value in asked.items() if value is not None}
-        whole = as_json and limit is None
-        agents = common.all_agents(daemon, **query) if whole else daemon.get("/v1/agents", **query)
-        if as_json:
-            terminal.echo_json([with_task_text(agent) for agent in agents])
-            return
-        more, agents = limit is None and len(agents) > PAGE, agents[: limit or PAGE]
-        now = Clock().wall()
-        head, *rows = table(agent_words.COLUMNS, [agent_words.row(agent, now) for agent in agents])
-        terminal.echo(head)
-        for agent, row in zip(agents, rows, strict=True):
-            terminal.echo(row)
-            for below in agent_words.below_row(agent, now):
-                for line in terminal.wrapped(below, 4):
-                    terminal.echo(line)
-        if held_by := agent_words.held_by(head, agents):
-            for line in terminal.wrapped(held_by, 0):
+    daemon = common.daemon()
+    query = {name: value for name, value in asked.items() if value is not None}
+    whole = as_json and limit is None
+    agents = common.all_agents(daemon, **query) if whole else daemon.get("/v1/agents", **query)
+    if as_json:
+        terminal.echo_json([with_task_text(agent) for agent in agents])
+        return
+    more, agents = limit is None and len(agents) > PAGE, agents[: limit or PAGE]
+    now = Clock().wall()
+    head, *rows = table(agent_words.COLUMNS, [agent_words.row(agent, now) for agent in agents])
+    terminal.echo(head)
+    for agent, row in zip(agents, rows, strict=True):
+        terminal.echo(row)
+        for below in agent_words.below_row(agent, now):
+            for line in terminal.wrapped(below, 4):
                 terminal.echo(line)
-        if more:
-            next_ones = f"the same with --after {agents[-1]['agent']}"
-            terminal.echo(f"These are the first {PAGE}. The next ones: {next_ones}. More at once: --limit.", err=True)
-        health = daemon.get("/v1/health")
-        is_all = label is None and after is None and limit is None and not more
-        if is_all and (left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)):
-            terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
-        if taken_over := health.get("taken_over"):
-            for line in terminal.wrapped(taken_over, 0):
-                terminal.echo(line)
-        if unused := health.get("unused_configuration"):
-            for line in terminal.wrapped(f"What the configuration's files say is not in force: {unused}", 0):
-                terminal.echo(line)
-        for line in agent_words.in_force(health.get("orders") or {}):
+    if held_by := agent_words.held_by(head, agents):
+        for line in terminal.wrapped(held_by, 0):
             terminal.echo(line)
-        with suppress(RefusedError):  # a daemon before an upgrade
-            spent = daemon.get("/v1/costs")
-            if spent["total_usd"]:
-                terminal.echo(f"Cost: {dollars(spent['today_usd'])} today (UTC), {dollars(spent['total_usd'])} in all.")
-
-    common.run(work)
+    if more:
+        next_ones = f"the same with --after {agents[-1]['agent']}"
+        terminal.echo(f"These are the first {PAGE}. The next ones: {next_ones}. More at once: --limit.", err=True)
+    health = daemon.get("/v1/health")
+    is_all = label is None and after is None and limit is None and not more
+    if is_all and (left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)):
+        terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
+    if taken_over := health.get("taken_over"):
+        for line in terminal.wrapped(taken_over, 0):
+            terminal.echo(line)
+    if unused := health.get("unused_configuration"):
+        for line in terminal.wrapped(f"What the configuration's files say is not in force: {unused}", 0):
+            terminal.echo(line)
+    for line in agent_words.in_force(health.get("orders") or {}):
+        terminal.echo(line)
+    with suppress(RefusedError):  # a daemon before an upgrade
+        spent = daemon.get("/v1/costs")
+        if spent["total_usd"]:
+            terminal.echo(f"Cost: {dollars(spent['today_usd'])} today (UTC), {dollars(spent['total_usd'])} in all.")
 
 
 @click.command()
@@ -88,28 +84,24 @@ def show(agent: str, why: bool, timeline: bool, as_json: bool) -> None:
     """Show what one agent is, did, and met."""
     if why and timeline:
         raise click.UsageError("--why and --timeline are two views: ask for one after the other.")
+    daemon = common.daemon()
+    known = daemon.get(common.agent_path(agent))
+    if timeline:
+        # Here and not above: the views take a tenth of the time of `ps` to import.
+        from supervisor.cli.commands.agents.timeline import timeline_lines, timeline_steps
 
-    def work() -> None:
-        daemon = common.daemon()
-        known = daemon.get(common.agent_path(agent))
-        if timeline:
-            # Here and not above: the views take a tenth of the time of `ps` to import.
-            from supervisor.cli.commands.agents.timeline import timeline_lines, timeline_steps
-
-            steps = timeline_steps(known, events(daemon, wait_for, agent=agent))
-            if as_json:
-                terminal.echo_json([step.as_json() for step in steps])
-            for line in () if as_json else timeline_lines(steps):
-                terminal.echo(line)
-        elif as_json:
-            terminal.echo_json(known["explained"] if why else with_task_text(known))
-        elif why:
-            terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
-        else:
-            found = agent_words.portrait(known, changes_of(daemon, agent), Clock().wall())
-            terminal.echo("\n".join(found))
-
-    common.run(work)
+        steps = timeline_steps(known, events(daemon, wait_for, agent=agent))
+        if as_json:
+            terminal.echo_json([step.as_json() for step in steps])
+        for line in () if as_json else timeline_lines(steps):
+            terminal.echo(line)
+    elif as_json:
+        terminal.echo_json(known["explained"] if why else with_task_text(known))
+    elif why:
+        terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
+    else:
+        found = agent_words.portrait(known, changes_of(daemon, agent), Clock().wall())
+        terminal.echo("\n".join(found))
 
 
 def changes_of(daemon: Client, agent: str) -> Any:
@@ -125,14 +117,14 @@ def changes_of(daemon: Client, agent: str) -> Any:
 @common.json_option
 def say(
     words: tuple[str, ...], every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
-) -> None:
+) -> int | None:
     """Tell AGENT something: into its running turn, or as a new one. For many, all words are the TEXT."""
     many = Many(every, repo, label)
     agent, text = (None, words) if many else (words[0], words[1:])
     if not text:
         raise click.UsageError(f"Nothing is said to {agent}: the TEXT is missing.")
     body = {"text": common.whole_text(" ".join(text))}
-    control("say", agent, body, many=many, request_id=request_id, as_json=as_json)
+    return control("say", agent, body, many=many, request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -174,11 +166,11 @@ def pause(
     at_turn_end: bool,
     reason: str,
     as_json: bool,
-) -> None:
+) -> int | None:
     """Hold AGENT at its next tool call, until `chaperon resume`."""
     said = {"at_turn_end": at_turn_end, "reason": common.whole_text(reason)}
     body = {name: value for name, value in said.items() if value}
-    control("pause", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("pause", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -187,9 +179,9 @@ def pause(
 @common.json_option
 def resume(
     agent: str | None, every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
-) -> None:
+) -> int | None:
     """Let AGENT go on that is paused, or start one again at once that waits to be."""
-    control("resume", agent, {}, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("resume", agent, {}, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 @click.command()
@@ -207,21 +199,15 @@ def stop(
     force: bool,
     reason: str,
     as_json: bool,
-) -> None:
+) -> int | None:
     """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
 
     This returns when the stop has begun.
     """
     body = {"force": force, "reason": common.whole_text(reason)}
-    control("stop", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("stop", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
-    def work() -> None:
-        known = common.daemon().post(f"{common.agent_path(agent)}/{what}", body)
-        if as_json:
-            terminal.echo_json(with_task_text(known))
-        else:
-            terminal.echo(f"{known['agent']} is {known['state']}.")
-
-    common.run(work)
+    known = common.daemon().post(f"{common.agent_path(agent)}/{what}", body)
+    terminal.answer(with_task_text(known), lambda: f"{known['agent']} is {known['state']}.", as_json=as_json)

@@ -28,32 +28,20 @@ def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, second
 
     What protects chaperon itself is never allowed, and an agent can allow nothing.
     """
-
-    def work() -> None:
-        wanted = {"rule": rule, "tool": tool, "text": common.whole_text(text or ""), "seconds": seconds}
-        path = f"{common.agent_path(agent)}/allowances"
-        given = common.daemon().post(path, {**wanted, "once": once or seconds is None})
-        if as_json:
-            terminal.echo_json(given)
-        else:
-            terminal.echo(_told(given))
-
-    common.run(work)
+    wanted = {"rule": rule, "tool": tool, "text": common.whole_text(text or ""), "seconds": seconds}
+    path = f"{common.agent_path(agent)}/allowances"
+    given = common.daemon().post(path, {**wanted, "once": once or seconds is None})
+    terminal.answer(given, lambda: _told(given), as_json=as_json)
 
 
 @click.command()
 @common.json_option
 def allowances(as_json: bool) -> None:
     """List what agents are allowed at this moment beyond the rules."""
-
-    def work() -> None:
-        given = common.daemon().get("/v1/allowances")
-        if as_json:
-            terminal.echo_json(given)
-            return
-        terminal.echo("\n".join(map(_told, given)) or "Nothing is allowed beyond the rules.")
-
-    common.run(work)
+    given = common.daemon().get("/v1/allowances")
+    terminal.answer(
+        given, lambda: "\n".join(map(_told, given)) or "Nothing is allowed beyond the rules.", as_json=as_json
+    )
 
 
 @click.command()
@@ -62,16 +50,9 @@ def allowances(as_json: bool) -> None:
 @common.json_option
 def revoke(agent: str, allowance: str, as_json: bool) -> None:
     """Take an ALLOWANCE of AGENT back, by its id."""
-
-    def work() -> None:
-        id_ = common.path_part(allowance, "chaperon allowances")
-        known = common.daemon().delete(f"{common.agent_path(agent)}/allowances/{id_}")
-        if as_json:
-            terminal.echo_json(with_task_text(known))
-        else:
-            terminal.echo(f"{agent} is not allowed that any more.")
-
-    common.run(work)
+    id_ = common.path_part(allowance, "chaperon allowances")
+    known = common.daemon().delete(f"{common.agent_path(agent)}/allowances/{id_}")
+    terminal.answer(with_task_text(known), lambda: f"{agent} is not allowed that any more.", as_json=as_json)
 
 
 def _told(one: Mapping[str, Any]) -> str:

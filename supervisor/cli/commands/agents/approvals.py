@@ -19,18 +19,14 @@ from supervisor.cli.output.words import clean, local, what
 @common.json_option
 def approvals(as_json: bool) -> None:
     """List the actions that wait for a person, and hosts that closed sandboxes refused."""
-
-    def work() -> None:
-        waiting = common.daemon().get("/v1/approvals")
-        if as_json:
-            terminal.echo_json(waiting)
-            return
-        if not waiting:
-            terminal.echo("Nothing waits for a person.")
-        for each, id_ in zip(waiting, short_ids([str(each["request_id"]) for each in waiting]), strict=True):
-            terminal.echo("\n".join(_waiting(each, id_)))
-
-    common.run(work)
+    waiting = common.daemon().get("/v1/approvals")
+    if as_json:
+        terminal.echo_json(waiting)
+        return
+    if not waiting:
+        terminal.echo("Nothing waits for a person.")
+    for each, id_ in zip(waiting, short_ids([str(each["request_id"]) for each in waiting]), strict=True):
+        terminal.echo("\n".join(_waiting(each, id_)))
 
 
 @click.command()
@@ -64,24 +60,20 @@ def deny(agent: str | None, request: str | None, every: bool, note: str, as_json
 @common.json_option
 def recover(incident: str, option: str | None, as_json: bool) -> None:
     """List the ways back from a stop, or carry one out: the OPTION."""
-
-    def work() -> None:
-        path = f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}/recovery"
-        daemon = common.daemon()
-        found = daemon.get(path) if option is None else daemon.post(path, {"option": option})
-        if as_json:
-            terminal.echo_json(found)
-        elif option is None:
-            for row in found:
-                terminal.echo(f"{row['description']}\n  {row['command'] or '-'}")
-                if row.get("taken"):
-                    terminal.echo(f"  taken already, {row['taken']}")
-                for left in row.get("clean_up", "").splitlines():
-                    terminal.echo(f"  left behind: {left}")
-        else:
-            terminal.echo(found["says"])
-
-    common.run(work)
+    path = f"/v1/incidents/{common.path_part(incident, 'chaperon incidents')}/recovery"
+    daemon = common.daemon()
+    found = daemon.get(path) if option is None else daemon.post(path, {"option": option})
+    if as_json:
+        terminal.echo_json(found)
+    elif option is None:
+        for row in found:
+            terminal.echo(f"{row['description']}\n  {row['command'] or '-'}")
+            if row.get("taken"):
+                terminal.echo(f"  taken already, {row['taken']}")
+            for left in row.get("clean_up", "").splitlines():
+                terminal.echo(f"  left behind: {left}")
+    else:
+        terminal.echo(found["says"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,25 +126,24 @@ def _alone(beginning: str, ids: Sequence[str]) -> bool:
 
 
 def _answer(wanted: ApprovalSelection, note: str, *, granted: bool, as_json: bool) -> None:
-    def work() -> None:
-        daemon = common.daemon()
-        chosen = wanted.chosen(daemon.get("/v1/approvals"))
-        for each in chosen:
-            path = f"{common.agent_path(each['agent'])}/approvals/{common.path_part(each['request_id'], 'chaperon approvals')}"
-            try:
-                known = daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
-            except RefusedError as error:
-                if len(chosen) == 1:
-                    raise
-                terminal.echo(f"chaperon: {error}", err=True)  # somebody else answered meanwhile, or its time was over
-                continue
-            if as_json:
-                terminal.echo_json(with_task_text(known))
-            else:
-                told = "may go on with it" if granted else "was turned down"
-                terminal.echo(f"{each['agent']} {told}: {each['tool']} {what(each['input'])}")
-
-    common.run(work)
+    daemon = common.daemon()
+    chosen = wanted.chosen(daemon.get("/v1/approvals"))
+    for each in chosen:
+        path = (
+            f"{common.agent_path(each['agent'])}/approvals/{common.path_part(each['request_id'], 'chaperon approvals')}"
+        )
+        try:
+            known = daemon.post(path, {"granted": granted, "note": common.whole_text(note)})
+        except RefusedError as error:
+            if len(chosen) == 1:
+                raise
+            terminal.echo(f"chaperon: {error}", err=True)  # somebody else answered meanwhile, or its time was over
+            continue
+        if as_json:
+            terminal.echo_json(with_task_text(known))
+        else:
+            told = "may go on with it" if granted else "was turned down"
+            terminal.echo(f"{each['agent']} {told}: {each['tool']} {what(each['input'])}")
 
 
 def _waiting(each: Mapping[str, Any], id_: str) -> list[str]:

@@ -47,24 +47,17 @@ def autopilot(
     wanted = seconds is not None or until is not None or max_cost is not None
     if off and wanted:
         raise click.UsageError("--off ends the autopilot and goes with neither an end nor a budget.")
-
-    def work() -> None:
-        daemon = common.daemon()
-        if off:
-            state = daemon.post("/v1/autopilot/end")
-        elif wanted:
-            end = Clock().wall() + seconds if seconds is not None else until
-            about = {"reason": common.whole_text(reason), "request_id": common.whole_text(request_id)}
-            body = {"until": end, "max_cost_usd": max_cost, **about}
-            state = daemon.post("/v1/autopilot", body, seconds=CHECKPOINT_SECONDS)
-        else:
-            state = daemon.get("/v1/autopilot")
-        if as_json:
-            terminal.echo_json(state)
-        else:
-            terminal.echo("\n".join(_lines(state)))
-
-    common.run(work)
+    daemon = common.daemon()
+    if off:
+        state = daemon.post("/v1/autopilot/end")
+    elif wanted:
+        end = Clock().wall() + seconds if seconds is not None else until
+        about = {"reason": common.whole_text(reason), "request_id": common.whole_text(request_id)}
+        body = {"until": end, "max_cost_usd": max_cost, **about}
+        state = daemon.post("/v1/autopilot", body, seconds=CHECKPOINT_SECONDS)
+    else:
+        state = daemon.get("/v1/autopilot")
+    terminal.answer(state, lambda: _lines(state), as_json=as_json)
 
 
 def _lines(state: Mapping[str, Any]) -> list[str]:

@@ -18,15 +18,8 @@ def budgets(as_json: bool) -> None:
 
     An account is named by the place of its credential. Budgets are set in the section `resources` of the configuration.
     """
-
-    def work() -> None:
-        known = common.daemon().get("/v1/budgets")
-        if as_json:
-            terminal.echo_json(known)
-        else:
-            terminal.echo("\n".join(budget_lines(known)))
-
-    common.run(work)
+    known = common.daemon().get("/v1/budgets")
+    terminal.answer(known, lambda: budget_lines(known), as_json=as_json)
 
 
 def budget_lines(known: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from monitors.contract.wording import counted, duration, size
 from supervisor.cli import common
 from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.tables import Column, table
 from supervisor.cli.output.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
@@ -47,21 +47,15 @@ def checkpoints(context: click.Context, agent: str, project: Path | None, as_jso
     """List checkpoints; or, with a command of its own, show one, compare, examine, forget."""
     if context.invoked_subcommand is not None:
         return
-
-    def work() -> None:
-        if project is not None:
-            project_checkpoints.list_them(project, as_json=as_json)
-            return
-        kept = common.daemon().get("/v1/checkpoints", agent=agent)
-        if as_json:
-            terminal.echo_json(kept["checkpoints"])
-        else:
-            for line in table(COLUMNS, _rows(kept["checkpoints"], Clock().wall())):
-                terminal.echo(line)
-        for problem in kept["problems"]:
-            terminal.echo(f"chaperon: {problem}", err=True)
-
-    common.run(work)
+    if project is not None:
+        project_checkpoints.list_them(project, as_json=as_json)
+        return
+    kept = common.daemon().get("/v1/checkpoints", agent=agent)
+    terminal.answer(
+        kept["checkpoints"], lambda: table(COLUMNS, _rows(kept["checkpoints"], Clock().wall())), as_json=as_json
+    )
+    for problem in kept["problems"]:
+        terminal.echo(f"chaperon: {problem}", err=True)
 
 
 @checkpoints.command()
@@ -71,18 +65,11 @@ def checkpoints(context: click.Context, agent: str, project: Path | None, as_jso
 @common.json_option
 def show(name: str, agent: str, project: Path | None, as_json: bool) -> None:
     """Show what a checkpoint holds."""
-
-    def work() -> None:
-        if project is not None:
-            project_checkpoints.show(project, name, as_json=as_json)
-            return
-        one = common.daemon().get(checkpoint_path(name), agent=agent)
-        if as_json:
-            terminal.echo_json(one)
-        else:
-            terminal.echo("\n".join(_portrait(one)))
-
-    common.run(work)
+    if project is not None:
+        project_checkpoints.show(project, name, as_json=as_json)
+        return
+    one = common.daemon().get(checkpoint_path(name), agent=agent)
+    terminal.answer(one, lambda: _portrait(one), as_json=as_json)
 
 
 @checkpoints.command()
@@ -92,41 +79,31 @@ def show(name: str, agent: str, project: Path | None, as_json: bool) -> None:
 @common.json_option
 def diff(name: str, other: str, agent: str, as_json: bool) -> None:
     """Draw what changed from NAME to OTHER, or to the present."""
+    daemon = common.daemon()
+    changes = daemon.get(f"{checkpoint_path(name)}/diff", other=other, agent=agent)
+    if as_json:
+        terminal.echo_json(changes)
+    else:
+        # Here and not above: the checkpoints package is the daemon's, and listing them should not pay for it.
+        from checkpoints.model import Change, Difference
+        from checkpoints.restore.diff_tree import picture
 
-    def work() -> None:
-        daemon = common.daemon()
-        changes = daemon.get(f"{checkpoint_path(name)}/diff", other=other, agent=agent)
-        if as_json:
-            terminal.echo_json(changes)
-        else:
-            # Here and not above: the checkpoints package is the daemon's, and listing them should not pay for it.
-            from checkpoints.model import Change, Difference
-            from checkpoints.restore.diff_tree import picture
-
-            terminal.echo(picture(Difference(one["path"], Change(one["change"])) for one in changes))
-
-    common.run(work)
+        terminal.echo(picture(Difference(one["path"], Change(one["change"])) for one in changes))
 
 
 @checkpoints.command()
 @click.option("--repair", is_flag=True, help="Take lost checkpoints back in from their commits.")
 @common.json_option
-def doctor(repair: bool, as_json: bool) -> None:
+def doctor(repair: bool, as_json: bool) -> int:
     """Read every object of every store, and say what is damaged and which checkpoints that touches."""
-
-    def work() -> int:
-        stores = common.daemon().get("/v1/checkpoint-stores", repair=repair)
-        if as_json:
-            terminal.echo_json(stores)
-        for store in [] if as_json else stores:
-            terminal.echo(
-                f"{store['project']}: {counted(store['checkpoints'], 'checkpoint')}, {size(store['size_bytes'])}"
-            )
-            for problem in store["problems"]:
-                terminal.echo(f"  {'repaired: ' if problem['repaired'] else ''}{problem['what']} {problem['way_out']}")
-        return common.FAILED if any(_damaged(store) for store in stores) else 0
-
-    common.run(work)
+    stores = common.daemon().get("/v1/checkpoint-stores", repair=repair)
+    if as_json:
+        terminal.echo_json(stores)
+    for store in [] if as_json else stores:
+        terminal.echo(f"{store['project']}: {counted(store['checkpoints'], 'checkpoint')}, {size(store['size_bytes'])}")
+        for problem in store["problems"]:
+            terminal.echo(f"  {'repaired: ' if problem['repaired'] else ''}{problem['what']} {problem['way_out']}")
+    return common.FAILED if any(_damaged(store) for store in stores) else 0
 
 
 @checkpoints.command()
@@ -136,18 +113,11 @@ def doctor(repair: bool, as_json: bool) -> None:
 @common.json_option
 def forget(name: str, agent: str, project: Path | None, as_json: bool) -> None:
     """Forget a checkpoint, a named one too. Its files go when the store is packed next."""
-
-    def work() -> None:
-        if project is not None:
-            forgotten = project_checkpoints.forget(project, name)
-        else:
-            forgotten = common.daemon().post(f"{checkpoint_path(name)}/forget", {"agent": agent})
-        if as_json:
-            terminal.echo_json(forgotten)
-        else:
-            terminal.echo(f"{name} is forgotten.")
-
-    common.run(work)
+    if project is not None:
+        forgotten = project_checkpoints.forget(project, name)
+    else:
+        forgotten = common.daemon().post(f"{checkpoint_path(name)}/forget", {"agent": agent})
+    terminal.answer(forgotten, lambda: f"{name} is forgotten.", as_json=as_json)
 
 
 @checkpoints.command()
@@ -160,23 +130,17 @@ def delete(project: Path, yes: bool, as_json: bool) -> None:
     No workspace is touched, and the checkpoints cannot be brought back.
     """
     folder = str(project.absolute())
-
-    def work() -> None:
-        if not yes:
-            common.confirm(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
-        daemon, body = common.daemon(), {"project": folder}
-        deleted = asked_of(
-            daemon,
-            lambda wait: daemon.post("/v1/checkpoint-stores/delete", body, seconds=None, wait=wait),
-            "deleting the checkpoints of",
-            folder,
-        )
-        if as_json:
-            terminal.echo_json(deleted)
-        else:
-            terminal.echo(f"The checkpoints of {project} are deleted.")
-
-    common.run(work)
+    if not yes:
+        common.confirm(f"All checkpoints of {folder} will be gone. Delete them?", "Deleting was not confirmed")
+    daemon, body = common.daemon(), {"project": folder}
+    deleted = post_long(
+        daemon,
+        "/v1/checkpoint-stores/delete",
+        body,
+        "deleting the checkpoints of",
+        folder,
+    )
+    terminal.answer(deleted, lambda: f"The checkpoints of {project} are deleted.", as_json=as_json)
 
 
 @click.command()
@@ -189,23 +153,18 @@ def checkpoint(name: str, agent: str, project: Path | None, note: str, as_json: 
     """Keep the present of an agent's workspace, or of a whole project, under NAME."""
     if project is not None and agent:
         raise click.UsageError("--project is for all agents of a repository, and goes without --agent.")
-
-    def work() -> None:
-        if project is not None:
-            project_checkpoints.make(project, name, common.whole_text(note), as_json=as_json)
-            return
-        daemon = common.daemon()
-        who = agent or _only([one for one in daemon.get("/v1/agents", recent="true") if not one["ended_at"]])
-        target, body = f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)}
-        made = asked_of(
-            daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait), "keeping the workspace of", who
-        )
-        if as_json:
-            terminal.echo_json(made)
-        else:
-            terminal.echo(f"{made['name']} holds the workspace of {who} ({duration(made['micros'] / 1e6)}).")
-
-    common.run(work)
+    if project is not None:
+        project_checkpoints.make(project, name, common.whole_text(note), as_json=as_json)
+        return
+    daemon = common.daemon()
+    who = agent or _only([one for one in daemon.get("/v1/agents", recent="true") if not one["ended_at"]])
+    target, body = f"{common.agent_path(who)}/checkpoints", {"name": name, "note": common.whole_text(note)}
+    made = post_long(daemon, target, body, "keeping the workspace of", who)
+    terminal.answer(
+        made,
+        lambda: f"{made['name']} holds the workspace of {who} ({duration(made['micros'] / 1e6)}).",
+        as_json=as_json,
+    )
 
 
 def checkpoint_path(name: str) -> str:

@@ -25,16 +25,8 @@ COLUMNS = (Column("ADDED", right=True), Column("REMOVED", right=True), Column("C
 @common.json_option
 def diff(agent: str, stat: bool, since: str, as_json: bool) -> None:
     """Show the content of what AGENT changed since its start: until now, or until its last turn ended."""
-
-    def work() -> None:
-        found = common.daemon().get(f"{common.agent_path(agent)}/diff", since=since, patch=str(not stat).lower())
-        if as_json:
-            terminal.echo_json(found)
-            return
-        for line in _stat(found) if stat else map(_coloured, patch_lines(found)):
-            terminal.echo(line)
-
-    common.run(work)
+    found = common.daemon().get(f"{common.agent_path(agent)}/diff", since=since, patch=str(not stat).lower())
+    terminal.answer(found, lambda: _stat(found) if stat else map(_coloured, patch_lines(found)), as_json=as_json)
 
 
 def _coloured(line: str) -> str:

@@ -24,22 +24,18 @@ from supervisor.cli.output.words import clean, local
 def drain(off: bool, repo: Path | None, label: str | None, reason: str, as_json: bool) -> None:
     """Take no new tasks, or none of some; agents that run go on. Kept over restarts, until --off."""
     many = Many(repo is None and label is None, repo, label)
-
-    def work() -> None:
-        daemon = common.daemon()
-        state = daemon.post("/v1/drain", {"on": not off, "reason": common.whole_text(reason), **many.body()})
-        if as_json:
-            terminal.echo_json(state)
-            return
-        live = daemon.get("/v1/health")["agents"]
-        if not state["on"]:
-            terminal.echo("New tasks are taken.")
-            return
-        options = "" if not (state["repository"] or state["label"]) else f" {options_for(state)}"
-        why = f": {clean(state['reason'], 1_000)}" if state["reason"] else ""
-        terminal.echo(
-            f"{clean(f'No new tasks{of_which(state)}', 500)} are taken, by {clean(state['by'], 100)} since {local(state['since'])}{why}."
-        )
-        terminal.echo(f"Agents at work: {live:,}. To take tasks again: chaperon drain --off{options}")
-
-    common.run(work)
+    daemon = common.daemon()
+    state = daemon.post("/v1/drain", {"on": not off, "reason": common.whole_text(reason), **many.body()})
+    if as_json:
+        terminal.echo_json(state)
+        return
+    live = daemon.get("/v1/health")["agents"]
+    if not state["on"]:
+        terminal.echo("New tasks are taken.")
+        return
+    options = "" if not (state["repository"] or state["label"]) else f" {options_for(state)}"
+    why = f": {clean(state['reason'], 1_000)}" if state["reason"] else ""
+    terminal.echo(
+        f"{clean(f'No new tasks{of_which(state)}', 500)} are taken, by {clean(state['by'], 100)} since {local(state['since'])}{why}."
+    )
+    terminal.echo(f"Agents at work: {live:,}. To take tasks again: chaperon drain --off{options}")

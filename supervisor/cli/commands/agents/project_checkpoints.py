@@ -7,7 +7,7 @@ from typing import Any
 from monitors.contract.wording import counted
 from supervisor.cli import common
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.tables import Column, table
 from supervisor.cli.output.words import MADE, clean, local, when
 from supervisor.runtime.clock import Clock
@@ -41,29 +41,20 @@ def folder_of(project: Path) -> str:
 def list_them(project: Path, *, as_json: bool) -> None:
     """Print the checkpoints of a project."""
     found = common.daemon().get(PATH, project=folder_of(project))
-    if as_json:
-        terminal.echo_json(found)
-        return
-    for line in table(COLUMNS, _rows(found, Clock().wall())):
-        terminal.echo(line)
+    terminal.answer(found, lambda: table(COLUMNS, _rows(found, Clock().wall())), as_json=as_json)
 
 
 def show(project: Path, name: str, *, as_json: bool) -> None:
     """Print what a project checkpoint holds."""
     one = common.daemon().get(path_of(name), project=folder_of(project))
-    if as_json:
-        terminal.echo_json(one)
-    else:
-        terminal.echo("\n".join(_portrait(one)))
+    terminal.answer(one, lambda: _portrait(one), as_json=as_json)
 
 
 def make(project: Path, name: str, note: str, *, as_json: bool) -> None:
     """Have one made, and print what it has."""
     body = {"project": folder_of(project), "name": name, "note": note}
     daemon = common.daemon()
-    made = asked_of(
-        daemon, lambda wait: daemon.post(PATH, body, seconds=None, wait=wait), "keeping the project", body["project"]
-    )
+    made = post_long(daemon, PATH, body, "keeping the project", body["project"])
     if as_json:
         terminal.echo_json(made)
         return

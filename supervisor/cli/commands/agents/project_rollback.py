@@ -10,7 +10,7 @@ from monitors.contract.wording import counted
 from supervisor.cli import common
 from supervisor.cli.commands.agents.project_checkpoints import SHOWN, folder_of, path_of
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.words import clean, when
 from supervisor.runtime.clock import Clock
 
@@ -29,9 +29,7 @@ def roll_back(
     """
     daemon, about = common.daemon(), {"project": folder_of(project), "with_branches": with_branches}
     target = f"{path_of(name)}/plan"
-    plan = asked_of(
-        daemon, lambda wait: daemon.post(target, about, seconds=None, wait=wait), "comparing with the checkpoint", name
-    )
+    plan = post_long(daemon, target, about, "comparing with the checkpoint", name)
     if dry_run and as_json:
         terminal.echo_json(plan)
     elif not as_json:
@@ -45,16 +43,14 @@ def roll_back(
     if not yes:
         common.confirm("Go back with the whole project?", "Going back was not confirmed")
     body = {**about, "unusual": unusual, "request_id": uuid4().hex}
-    done = asked_of(
+    done = post_long(
         daemon,
-        lambda wait: daemon.post(f"{path_of(name)}/rollback", body, seconds=None, wait=wait),
+        f"{path_of(name)}/rollback",
+        body,
         "going back to",
         name,
     )
-    if as_json:
-        terminal.echo_json(done)
-    else:
-        terminal.echo("\n".join(_came(done)))
+    terminal.answer(done, lambda: _came(done), as_json=as_json)
 
 
 def _told(plan: Mapping[str, Any]) -> list[str]:

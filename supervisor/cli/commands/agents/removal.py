@@ -8,7 +8,7 @@ import click
 from monitors.contract.wording import counted
 from supervisor.cli import common
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.times import Duration
 from supervisor.cli.output.words import clean
 from supervisor.runtime.clock import Clock
@@ -21,19 +21,19 @@ Removed = Mapping[str, Any]
 @click.option("--force", is_flag=True, help="Remove them also if something is lost with them.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
 @common.json_option
-def rm(agents: tuple[str, ...], force: bool, dry_run: bool, as_json: bool) -> None:
+def rm(agents: tuple[str, ...], force: bool, dry_run: bool, as_json: bool) -> int:
     """Remove what ended AGENTs left: worktree, branch and files; one with which work would be lost stays."""
-    _remove({"agents": list(agents), "force": force, "only_look": dry_run}, as_json=as_json, named=True)
+    return _remove({"agents": list(agents), "force": force, "only_look": dry_run}, as_json=as_json, named=True)
 
 
 @click.command()
 @click.option("--older", type=Duration(), help="Only agents that ended so long ago, as in 2d.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be lost.")
 @common.json_option
-def prune(older: float | None, dry_run: bool, as_json: bool) -> None:
+def prune(older: float | None, dry_run: bool, as_json: bool) -> int:
     """Remove what all ended agents left; those with which work would be lost stay and are listed."""
     before = {} if older is None else {"ended_before": Clock().wall() - older}
-    _remove({**before, "only_look": dry_run}, as_json=as_json, named=False)
+    return _remove({**before, "only_look": dry_run}, as_json=as_json, named=False)
 
 
 @click.command()
@@ -42,30 +42,21 @@ def prune(older: float | None, dry_run: bool, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="With --branch: also if work is lost with them.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common.json_option
-def forget(agent: str, branch: bool, force: bool, yes: bool, as_json: bool) -> None:
+def forget(agent: str, branch: bool, force: bool, yes: bool, as_json: bool) -> int:
     """Forget all of an ended AGENT: records, output, reports, checkpoints; then look for what is left of it.
 
     None of it can be brought back.
     """
-
-    def work() -> int:
-        wanted = {"branch": branch, "force": force}
-        daemon = common.daemon()
-        if not yes:
-            task = clean(str(daemon.get(common.agent_path(agent))["task"]["prompt"]), 60)
-            asked = f"All that was written of {agent} ({task}) will be gone for good. Forget it?"
-            common.confirm(asked, f"That {agent} is to be forgotten was not confirmed")
-        path = f"{common.agent_path(agent)}/forget"
-        done: Removed = asked_of(
-            daemon, lambda wait: daemon.post(path, wanted, seconds=None, wait=wait), "forgetting", agent
-        )
-        if as_json:
-            terminal.echo_json(done)
-        else:
-            terminal.echo(_told(done))
-        return 0 if done["done"] and not done["left"] else common.FAILED
-
-    common.run(work)
+    wanted = {"branch": branch, "force": force}
+    daemon = common.daemon()
+    if not yes:
+        task = clean(str(daemon.get(common.agent_path(agent))["task"]["prompt"]), 60)
+        asked = f"All that was written of {agent} ({task}) will be gone for good. Forget it?"
+        common.confirm(asked, f"That {agent} is to be forgotten was not confirmed")
+    path = f"{common.agent_path(agent)}/forget"
+    done: Removed = post_long(daemon, path, wanted, "forgetting", agent)
+    terminal.answer(done, lambda: _told(done), as_json=as_json)
+    return 0 if done["done"] and not done["left"] else common.FAILED
 
 
 def _told(done: Removed) -> str:
@@ -80,25 +71,23 @@ def _told(done: Removed) -> str:
     return f"{gone}{kept}{left}"
 
 
-def _remove(wanted: Mapping[str, Any], *, as_json: bool, named: bool) -> None:
-    def work() -> int:
-        daemon = common.daemon()
-        outcomes: Sequence[Removed] = asked_of(
-            daemon,
-            lambda wait: daemon.post("/v1/removals", wanted, seconds=None, wait=wait),
-            "looking at" if wanted["only_look"] else "removing",
-            "what ended agents left",
-        )
-        if as_json:
-            terminal.echo_json(outcomes)
-        for each in () if as_json else outcomes:
-            terminal.echo(_said(each, looked=bool(wanted["only_look"])))
-        if not outcomes and not as_json:
-            terminal.echo("There is nothing to remove.")
-        left = any(not each["done"] for each in outcomes)
-        return common.FAILED if named and left and not wanted["only_look"] else 0
-
-    common.run(work)
+def _remove(wanted: Mapping[str, Any], *, as_json: bool, named: bool) -> int:
+    daemon = common.daemon()
+    outcomes: Sequence[Removed] = post_long(
+        daemon,
+        "/v1/removals",
+        wanted,
+        "looking at" if wanted["only_look"] else "removing",
+        "what ended agents left",
+    )
+    if as_json:
+        terminal.echo_json(outcomes)
+    for each in () if as_json else outcomes:
+        terminal.echo(_said(each, looked=bool(wanted["only_look"])))
+    if not outcomes and not as_json:
+        terminal.echo("There is nothing to remove.")
+    left = any(not each["done"] for each in outcomes)
+    return common.FAILED if named and left and not wanted["only_look"] else 0
 
 
 def _said(each: Removed, *, looked: bool) -> str:

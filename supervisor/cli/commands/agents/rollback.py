@@ -13,7 +13,7 @@ from supervisor.cli.client import Client
 from supervisor.cli.commands.agents import project_rollback
 from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.words import clean
 
 SHOWN = 40
@@ -60,51 +60,48 @@ def rollback(
     alone = [agent, to_new_workspace, how["files_only"], how["fresh"], how["text"]]
     if project is not None and any(alone):
         raise click.UsageError("--project goes with --with-branch, --dry-run, --yes, --unusual and --json alone.")
-
-    def work() -> None:
-        if project is not None:
-            branches, unusual = how["with_branch"], how["unusual"]
-            project_rollback.roll_back(
-                project, name, with_branches=branches, dry_run=dry_run, yes=yes, unusual=unusual, as_json=as_json
-            )
-            return
-        daemon = common.daemon()
-        if to_new_workspace:
-            _tell_written(_written(daemon, name, agent), as_json=as_json)
-            return
-        plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent, "with_branch": how["with_branch"]})
-        if dry_run and as_json:
-            terminal.echo_json(plan)
-        elif not as_json:
-            terminal.echo("\n".join(plan_lines(plan, files_only=how["files_only"], fresh=how["fresh"])))
-        if dry_run:
-            return
-        _confirm(plan, yes=yes, unusual=how["unusual"])
-        body = {"checkpoint": name, **how}
-        target = f"{common.agent_path(agent or plan['agent'])}/rollback"
-        done = asked_of(daemon, lambda wait: daemon.post(target, body, seconds=None, wait=wait), "going back to", name)
-        if as_json:
-            terminal.echo_json(done)
-            return
-        terminal.echo(
-            f"{counted(done['restored'], 'path was', 'paths were')} set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
+    if project is not None:
+        branches, unusual = how["with_branch"], how["unusual"]
+        project_rollback.roll_back(
+            project, name, with_branches=branches, dry_run=dry_run, yes=yes, unusual=unusual, as_json=as_json
         )
-        if done["commits_kept_as"]:
-            then = plan["target"]["repository"]
-            terminal.echo(
-                f"Branch {then['branch']} stands on {then['head'][:12]} again. Its commits since are kept: git log {done['commits_kept_as']}"
-            )
-        if done["session_id"]:
-            terminal.echo(f"The conversation goes on in session {done['session_id']}.")
-
-    common.run(work)
+        return
+    daemon = common.daemon()
+    if to_new_workspace:
+        _tell_written(_written(daemon, name, agent), as_json=as_json)
+        return
+    plan = daemon.post(f"{checkpoint_path(name)}/plan", {"agent": agent, "with_branch": how["with_branch"]})
+    if dry_run and as_json:
+        terminal.echo_json(plan)
+    elif not as_json:
+        terminal.echo("\n".join(plan_lines(plan, files_only=how["files_only"], fresh=how["fresh"])))
+    if dry_run:
+        return
+    _confirm(plan, yes=yes, unusual=how["unusual"])
+    body = {"checkpoint": name, **how}
+    target = f"{common.agent_path(agent or plan['agent'])}/rollback"
+    done = post_long(daemon, target, body, "going back to", name)
+    if as_json:
+        terminal.echo_json(done)
+        return
+    terminal.echo(
+        f"{counted(done['restored'], 'path was', 'paths were')} set back to {done['checkpoint']}. To undo: chaperon rollback {done['undo']}"
+    )
+    if done["commits_kept_as"]:
+        then = plan["target"]["repository"]
+        terminal.echo(
+            f"Branch {then['branch']} stands on {then['head'][:12]} again. Its commits since are kept: git log {done['commits_kept_as']}"
+        )
+    if done["session_id"]:
+        terminal.echo(f"The conversation goes on in session {done['session_id']}.")
 
 
 def _written(daemon: Client, name: str, agent: str) -> Mapping[str, Any]:
     target = f"{checkpoint_path(name)}/workspace"
-    written: Mapping[str, Any] = asked_of(
+    written: Mapping[str, Any] = post_long(
         daemon,
-        lambda wait: daemon.post(target, {"agent": agent}, seconds=None, wait=wait),
+        target,
+        {"agent": agent},
         "writing the checkpoint",
         name,
     )

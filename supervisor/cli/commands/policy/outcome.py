@@ -39,26 +39,19 @@ def outcome(
     With nothing but the command, what was learned of each pattern is listed. Thresholds follow only where
     `patterns.learning.enabled` says so, and only for tasks that are submitted afterwards.
     """
-
-    def work() -> None:
-        daemon = common.daemon()
-        if undo is not None:
-            found = [daemon.post(f"/v1/outcomes/{common.path_part(undo, 'chaperon outcome')}/undo")]
-        elif agent is None:
-            found = daemon.get("/v1/outcomes")
-        else:
-            said = {"pattern": pattern, "outcome": became, "note": common.whole_text(note)}
-            found = [daemon.post(f"{common.agent_path(agent)}/outcomes", said)]
-        if as_json:
-            terminal.echo_json(found)
-        else:
-            terminal.echo("\n".join(_table(found)))
-
     if undo is not None and agent is not None:
         raise click.UsageError("--undo goes alone: it is about a pattern in all runs, and not about one agent.")
     if agent is not None and became is None:
         raise click.UsageError("Name the pattern, and what became of it: confirmed, false_alarm or missed.")
-    common.run(work)
+    daemon = common.daemon()
+    if undo is not None:
+        found = [daemon.post(f"/v1/outcomes/{common.path_part(undo, 'chaperon outcome')}/undo")]
+    elif agent is None:
+        found = daemon.get("/v1/outcomes")
+    else:
+        said = {"pattern": pattern, "outcome": became, "note": common.whole_text(note)}
+        found = [daemon.post(f"{common.agent_path(agent)}/outcomes", said)]
+    terminal.answer(found, lambda: _table(found), as_json=as_json)
 
 
 def _table(lessons: list[Mapping[str, Any]]) -> list[str]:

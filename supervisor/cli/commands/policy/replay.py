@@ -31,7 +31,7 @@ from supervisor.cli.output import terminal
 @click.option("--progress", is_flag=True, help="Say how far it is with --json too, on standard error.")
 @click.option("--all", "show_all", is_flag=True, help="List healthy sessions in the table too.")
 @common.json_option
-def replay_command(**options: Any) -> None:
+def replay_command(**options: Any) -> int:
     """Run recorded sessions through reviewer and detectors, and report the findings and responses of a live run.
 
     PATHS are transcripts (`~/.claude/projects`), recorded stream-json, output files of agents, or the journal; of a
@@ -42,14 +42,10 @@ def replay_command(**options: Any) -> None:
     has them looked up as they are now. Missing facts are named, and so is each call of a journal whose decision would
     differ now.
     """
-
-    def work() -> int:
-        terminal.begin("loading the rules")
-        # Here and not above: the reviewer and all detectors take most of a second to load, which `--help` need not pay.
-        from supervisor.cli.commands.policy.replaying import run_replay
-
-        return run_replay(**options)
-
     if options["timeline"] and options["as_json"]:
         raise click.UsageError("--timeline is for people; --json has the issues and their events.")
-    common.run(work)
+    terminal.begin("loading the rules")
+    # Here and not above: the reviewer and all detectors take most of a second to load, which `--help` need not pay.
+    from supervisor.cli.commands.policy.replaying import run_replay
+
+    return run_replay(**options)

@@ -42,13 +42,9 @@ def review(profile: Profile | None, workspace: Path | None, home_: Path | None, 
     An object is {"command": …} or {"tool": …, "input": {…}}, with optional cwd, workspace and id; answers come in
     order. They are those of the gate for an agent that has done nothing yet: facts of a run are not known here.
     """
+    from supervisor.cli.commands.policy import reviewing
 
-    def work() -> None:
-        from supervisor.cli.commands.policy import reviewing
-
-        reviewing.review_input(profile, workspace, home_, jsonl=jsonl)
-
-    common.run(work)
+    reviewing.review_input(profile, workspace, home_, jsonl=jsonl)
 
 
 @click.command(name="explain")
@@ -62,25 +58,17 @@ def explain_command(
 
     It is the review that an agent would get in this workspace as its first call.
     """
+    from supervisor.cli.commands.policy import reviewing
 
-    def work() -> None:
-        from supervisor.cli.commands.policy import reviewing
-
-        reviewing.explain_one(command, profile, workspace, home_, as_json=as_json)
-
-    common.run(work)
+    reviewing.explain_one(command, profile, workspace, home_, as_json=as_json)
 
 
 @click.command()
 @click.option("--test", "test_", is_flag=True, help="Check every rule against its own examples.")
 @click.option("--match", "command", help="Show only the rules that match this shell command.")
 @common.json_option
-def rules(test_: bool, command: str | None, as_json: bool) -> None:
+def rules(test_: bool, command: str | None, as_json: bool) -> int:
     """List what the reviewer knows, or test it: your own rules and those of plugins first, as they are asked first."""
+    from supervisor.cli.commands.policy import reviewing
 
-    def work() -> int:
-        from supervisor.cli.commands.policy import reviewing
-
-        return reviewing.list_rules(command, checks=test_, as_json=as_json)
-
-    common.run(work)
+    return reviewing.list_rules(command, checks=test_, as_json=as_json)

@@ -29,7 +29,7 @@ Shown = dict[str, Any]
 @click.option("--programs", is_flag=True, help="Instead show the programs and code that the configuration has run.")
 @click.option("--record", is_flag=True, help="Instead check the whole journal, and show its last line and its key.")
 @common.json_option
-def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: bool, as_json: bool) -> None:
+def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: bool, as_json: bool) -> int:
     """Show what the settings of the repository at DIRECTORY bring into the CLIs of agents, and whether it counts.
 
     The CLI runs hooks, MCP servers and other programs of `.claude/settings.json`, `.mcp.json` and the like without
@@ -49,8 +49,7 @@ def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: b
     if (programs or record) and revoke:
         raise click.UsageError("--revoke is for repositories; programs are taken out of the configuration.")
     if record:
-        common.run(lambda: _check_record(accept=accept, as_json=as_json))
-        return
+        return _check_record(accept=accept, as_json=as_json)
     where = str(directory.absolute())
 
     def look(daemon: Client) -> None:
@@ -58,30 +57,22 @@ def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: b
         digests = _digests(shown) if accept else {"digest": "", "hooks_digest": ""}
         if revoke or any(digests.values()):
             shown = daemon.post("/v1/trust", {"directory": where, "granted": accept, **digests})
-        if as_json:
-            terminal.echo_json(shown)
-        else:
-            terminal.echo("\n".join(told(shown)))
+        terminal.answer(shown, lambda: told(shown), as_json=as_json)
 
     def look_at_programs(daemon: Client) -> None:
         shown: Shown = daemon.get("/v1/trust/programs")
         if accept:
             shown = daemon.post("/v1/trust/programs", {"digest": shown["digest"]})
-        if as_json:
-            terminal.echo_json(shown)
-        else:
-            terminal.echo("\n".join(told_of_programs(shown)))
+        terminal.answer(shown, lambda: told_of_programs(shown), as_json=as_json)
 
-    def work() -> None:
-        do = look_at_programs if programs else look
-        try:
-            daemon = common.daemon()
-        except NoDaemonError:
-            _by_ourselves(do)
-        else:
-            do(daemon)
-
-    common.run(work)
+    do = look_at_programs if programs else look
+    try:
+        daemon = common.daemon()
+    except NoDaemonError:
+        _by_ourselves(do)
+    else:
+        do(daemon)
+    return 0
 
 
 def _check_record(*, accept: bool, as_json: bool) -> int:
@@ -98,10 +89,7 @@ def _check_record(*, accept: bool, as_json: bool) -> int:
         with take_state_directory(here.state):
             signing.accept(verify(here.journal, None).n)
     found = verify(here.journal, signing.known())
-    if as_json:
-        terminal.echo_json(asdict(found))
-    else:
-        terminal.echo("\n".join(told_of_record(found)))
+    terminal.answer(asdict(found), lambda: told_of_record(found), as_json=as_json)
     return 1 if found.problem else 0
 
 

@@ -4,7 +4,6 @@ import importlib.resources
 
 import click
 
-from supervisor.cli import common
 from supervisor.cli.output import terminal
 
 
@@ -16,4 +15,4 @@ def dashboard() -> None:
     that reads `metrics.listen`, such as 127.0.0.1:9464.
     """
     text = importlib.resources.files("supervisor.runtime").joinpath("dashboards/chaperon.json").read_text("utf-8")
-    common.run(lambda: terminal.echo(text.rstrip("\n")))
+    terminal.echo(text.rstrip("\n"))

@@ -43,7 +43,7 @@ def keys(add: str, recovery: bool, rotate: bool, as_json: bool) -> None:
     """
     if sum((bool(add), recovery, rotate)) > 1:
         raise click.UsageError("Say one of --add, --recovery and --rotate.")
-    common.run(lambda: _keys(_Wanted(add, recovery, rotate), as_json=as_json))
+    _keys(_Wanted(add, recovery, rotate), as_json=as_json)
 
 
 def _keys(wanted: _Wanted, *, as_json: bool) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--test", "test_", is_flag=True, help="Send a message through each of them, or through those that are named."
 )
 @common.json_option
-def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> None:
+def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> int:
     """List the channels that notify people; with --test, send a message through them.
 
     They report incidents, and actions that wait for a person.
@@ -28,30 +28,24 @@ def notify(names: tuple[str, ...], test_: bool, as_json: bool) -> None:
     The configuration is read anew for that, as a daemon would read it that is started now; no daemon is needed. The
     exit code is 1 if a channel did not take its message.
     """
+    config = common.configuration().config
+    # Here and not above: what sends takes long to import, which `--help` should not pay for.
+    from supervisor.runtime.assembly.settings import channels
 
-    def work() -> int:
-        config = common.configuration().config
-        # Here and not above: what sends takes long to import, which `--help` should not pay for.
-        from supervisor.runtime.assembly.settings import channels
-
-        found = {channel.name: channel for channel in channels(config)}
-        for name in names:
-            if name not in found:
-                raise NotFoundError(
-                    f"There is no channel {name!r}.", way_out=f"There are: {', '.join(found) or 'none'}."
-                )
-        wanted = [found[name] for name in names or found]
-        told = list(_sent(wanted) if test_ else map(_described, wanted))
-        if as_json:
-            terminal.echo_json(told)
-        elif not told:
-            terminal.echo("No channel is configured: see notify.channels in the configuration.")
-        else:
-            for each in told:
-                terminal.echo(_line(each))
-        return common.FAILED if any(each.get("problem") for each in told) else 0
-
-    common.run(work)
+    found = {channel.name: channel for channel in channels(config)}
+    for name in names:
+        if name not in found:
+            raise NotFoundError(f"There is no channel {name!r}.", way_out=f"There are: {', '.join(found) or 'none'}.")
+    wanted = [found[name] for name in names or found]
+    told = list(_sent(wanted) if test_ else map(_described, wanted))
+    if as_json:
+        terminal.echo_json(told)
+    elif not told:
+        terminal.echo("No channel is configured: see notify.channels in the configuration.")
+    else:
+        for each in told:
+            terminal.echo(_line(each))
+    return common.FAILED if any(each.get("problem") for each in told) else 0
 
 
 def _described(channel: "ChannelSettings") -> dict[str, Any]:

@@ -23,19 +23,18 @@ ASK_SECONDS = 10
 
 @click.command()
 @click.option("--gateway", is_flag=True, help="Run the gateway alone, as a service of its own, which the daemon uses.")
-def serve(gateway: bool) -> None:
+def serve(gateway: bool) -> int | None:
     """Run the daemon in the foreground.
 
     Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
     Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
     """
-    common.run(_serve_gateway if gateway else lambda: anyio.run(_serve_alone))
-
-
-def _serve_gateway() -> None:
+    if not gateway:
+        return anyio.run(_serve_alone)
     from supervisor.runtime.gateway.program import stay
 
     stay(common.here().gateway)
+    return None
 
 
 OLDEST_GENERATION = 2

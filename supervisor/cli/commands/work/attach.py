@@ -96,37 +96,33 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     begin from now on are agents: reviewed, in `ps`, stopped by `stop`. The change is shown; all else in the file stays
     as it is, byte for byte, and `chaperon detach` takes the hooks out again.
     """
+    terminal.begin("reading the settings of the CLI")
+    from supervisor.runtime.attached import relay_client
+    from supervisor.runtime.attached.settings import hook_entries
 
-    def work() -> None:
-        terminal.begin("reading the settings of the CLI")
-        from supervisor.runtime.attached import relay_client
-        from supervisor.runtime.attached.settings import hook_entries
-
-        kept, path, socket = _kept(), _path(scope, cli), hooks_socket()
-        alone = nullcontext() if only_print else kept.alone()
-        if cli != "claude":
-            if way == "http":
-                raise UsageError("Another CLI's hooks are programs, and cannot go by HTTP; nothing was changed.")
-            entries = hook_entries.entries_for(cli, socket, cast("WhenAway", when_away), wait)
-            with alone:
-                change = kept.attaching(path, entries, adapter(cli).TOP)
-                _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
-            return
-        found, why = way_of(way, shared=scope == "project")
+    kept, path, socket = _kept(), _path(scope, cli), hooks_socket()
+    alone = nullcontext() if only_print else kept.alone()
+    if cli != "claude":
+        if way == "http":
+            raise UsageError("Another CLI's hooks are programs, and cannot go by HTTP; nothing was changed.")
+        entries = hook_entries.entries_for(cli, socket, cast("WhenAway", when_away), wait)
         with alone:
-            subject = f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else ""
-            relay = relay_use(subject, socket, writes=not only_print)
-            entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
-            change = kept.attaching(path, entries)
-            if not only_print and change.before != change.after:
-                relay_client.start(relay.folder)
+            change = kept.attaching(path, entries, adapter(cli).TOP)
             _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
-        if why and not as_json:
-            terminal.echo(f"Hooks come by a program: {why}.")
-        if not only_print and not as_json and not _is_there():
-            terminal.echo(f"No daemon runs. {WITHOUT_DAEMON[when_away]} Start one: chaperon serve")
-
-    common.run(work)
+        return
+    found, why = way_of(way, shared=scope == "project")
+    with alone:
+        subject = f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else ""
+        relay = relay_use(subject, socket, writes=not only_print)
+        entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
+        change = kept.attaching(path, entries)
+        if not only_print and change.before != change.after:
+            relay_client.start(relay.folder)
+        _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
+    if why and not as_json:
+        terminal.echo(f"Hooks come by a program: {why}.")
+    if not only_print and not as_json and not _is_there():
+        terminal.echo(f"No daemon runs. {WITHOUT_DAEMON[when_away]} Start one: chaperon serve")
 
 
 @click.command()
@@ -142,18 +138,14 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
     The file becomes what it was before, byte for byte; if you edited it since, only the hooks go. Sessions that run
     keep the hooks that they began with.
     """
+    terminal.begin("reading the settings of the CLI")
+    kept, path = _kept(), _path(scope, cli)
+    with nullcontext() if only_print else kept.alone():
+        _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
+        if not only_print and not kept.files():
+            from supervisor.runtime.attached import relay_settings
 
-    def work() -> None:
-        terminal.begin("reading the settings of the CLI")
-        kept, path = _kept(), _path(scope, cli)
-        with nullcontext() if only_print else kept.alone():
-            _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
-            if not only_print and not kept.files():
-                from supervisor.runtime.attached import relay_settings
-
-                relay_settings.remove(_folder())
-
-    common.run(work)
+            relay_settings.remove(_folder())
 
 
 def _is_there() -> bool:

@@ -24,21 +24,14 @@ def discoveries(repo: Path | None, forget: str | None, as_json: bool) -> None:
     An agent notes one by a line of a reply that begins with `[discovery: repository]`; it is told so if it works beside
     others. Agents that start later are told what concerns their task, as information and no instruction.
     """
-
-    def work() -> None:
-        daemon = common.daemon()
-        if forget is not None:
-            taken = daemon.delete(f"/v1/discoveries/{common.path_part(forget, 'chaperon discoveries')}")
-            shown, said = taken, f"No agent is told it any more: {clean(taken['text'], LONGEST)}"
-        else:
-            shown = daemon.get("/v1/discoveries", repository=str(repo.absolute()) if repo else "")
-            said = "\n".join(map(_line, shown)) or "No agent has noted a fact for others."
-        if as_json:
-            terminal.echo_json(shown)
-        else:
-            terminal.echo(said)
-
-    common.run(work)
+    daemon = common.daemon()
+    if forget is not None:
+        taken = daemon.delete(f"/v1/discoveries/{common.path_part(forget, 'chaperon discoveries')}")
+        shown, said = taken, f"No agent is told it any more: {clean(taken['text'], LONGEST)}"
+    else:
+        shown = daemon.get("/v1/discoveries", repository=str(repo.absolute()) if repo else "")
+        said = "\n".join(map(_line, shown)) or "No agent has noted a fact for others."
+    terminal.answer(shown, lambda: said, as_json=as_json)
 
 
 def _line(one: Mapping[str, Any]) -> str:

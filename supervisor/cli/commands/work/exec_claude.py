@@ -49,7 +49,7 @@ def exec_claude(
     report: Path | None,
     fail_on: str | None,
     command: tuple[str, ...],
-) -> None:
+) -> int | None:
     """Become the Claude CLI of COMMAND (`-- claude …`), under the daemon's watch.
 
     Input, output, exit code, signals and terminal are the CLI's own: this process becomes it. A link named `claude` to
@@ -57,35 +57,31 @@ def exec_claude(
     """
     if not standalone and (report is not None or fail_on is not None):
         raise click.UsageError("--report and --fail-on go with --standalone alone: a daemon has its own reports.")
+    if standalone:
+        return _alone(command, wait, report, fail_on)
+    from supervisor.runtime.attached import relay_client, relay_settings
+    from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
+    from supervisor.runtime.attached.settings import hook_entries
+    from supervisor.runtime.shim import process_tree
 
-    def work() -> int | None:
-        if standalone:
-            return _alone(command, wait, report, fail_on)
-        from supervisor.runtime.attached import relay_client, relay_settings
-        from supervisor.runtime.attached.relay_settings import TOKEN_VARIABLE
-        from supervisor.runtime.attached.settings import hook_entries
-        from supervisor.runtime.shim import process_tree
+    path, socket, relay = program(command[0]), hooks_socket(), None
+    if LAUNCHED not in os.environ:
+        found, _ = way_of(way, shared=False, command=path)
+        subject = f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}"  # which it stays as it becomes the CLI
+        with relay_settings.alone(common.here().attached):
+            relay_settings.lend(common.here().attached, subject)
+            relay = relay_use(subject if found == "http" else "", socket, f"${TOKEN_VARIABLE}")
+            relay_client.start(relay.folder)
+        os.environ[TOKEN_VARIABLE] = relay.settings.token(subject)
+    entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
+    arguments = with_hooks(command[1:], entries)
+    terminal.begun()
+    try:
+        os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        from supervisor.runtime.processes.find_cli import CliNotStartedError
 
-        path, socket, relay = program(command[0]), hooks_socket(), None
-        if LAUNCHED not in os.environ:
-            found, _ = way_of(way, shared=False, command=path)
-            subject = f"p-{os.getpid()}-{process_tree.start_ticks(os.getpid())}"  # which it stays as it becomes the CLI
-            with relay_settings.alone(common.here().attached):
-                relay_settings.lend(common.here().attached, subject)
-                relay = relay_use(subject if found == "http" else "", socket, f"${TOKEN_VARIABLE}")
-                relay_client.start(relay.folder)
-            os.environ[TOKEN_VARIABLE] = relay.settings.token(subject)
-        entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
-        arguments = with_hooks(command[1:], entries)
-        terminal.begun()
-        try:
-            os.execv(path, [path, *arguments])  # noqa: S606 - no shell is wanted
-        except OSError as error:
-            from supervisor.runtime.processes.find_cli import CliNotStartedError
-
-            raise CliNotStartedError(path, error) from error
-
-    common.run(work)
+        raise CliNotStartedError(path, error) from error
 
 
 def _alone(command: Sequence[str], wait: float, report: Path | None, fail_on: str | None) -> int:

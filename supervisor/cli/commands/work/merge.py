@@ -10,7 +10,7 @@ from supervisor.cli import common
 from supervisor.cli.client import Client
 from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.output import terminal
-from supervisor.cli.output.progress import asked_of
+from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.tables import Column, table
 from supervisor.cli.output.words import clean
 
@@ -44,7 +44,7 @@ Facts = Mapping[str, Any]
 @click.option("--withdraw", is_flag=True, help="Take it off the list instead; the branch stays.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common.json_option
-def merge(name: str | None, every: bool, into: str, dry_run: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
+def merge(name: str | None, every: bool, into: str, dry_run: bool, withdraw: bool, yes: bool, as_json: bool) -> int:
     """List what waits to be merged, or merge the branch of one agent, or all that are proposed.
 
     The merge is made beside your checkouts and checked there by the configured command; then the target moves, if it
@@ -54,43 +54,37 @@ def merge(name: str | None, every: bool, into: str, dry_run: bool, withdraw: boo
         raise click.UsageError("--all merges what is proposed, each into its own target: leave NAME and the rest out.")
     if name is None and not every and (into or dry_run or withdraw or yes):
         raise click.UsageError("Name the task or the agent, or say --all.")
-
-    def work() -> int:
-        daemon = common.daemon()
-        if every:
-            return _merge_all(daemon, dry_run=dry_run, yes=yes, as_json=as_json)
-        if name is None:
-            found: list[Facts] = daemon.get("/v1/merges")
-            if as_json:
-                terminal.echo_json(found)
-            else:
-                terminal.echo("\n".join(_listed(found)))
+    daemon = common.daemon()
+    if every:
+        return _merge_all(daemon, dry_run=dry_run, yes=yes, as_json=as_json)
+    if name is None:
+        found: list[Facts] = daemon.get("/v1/merges")
+        terminal.answer(found, lambda: _listed(found), as_json=as_json)
+        return 0
+    path = f"/v1/merges/{common.path_part(name, 'chaperon merge')}"
+    if withdraw:
+        _tell(daemon.post(f"{path}/withdraw", {}), as_json=as_json)
+        return 0
+    if dry_run or not yes:
+        plan = daemon.post(f"{path}/plan", {"into": into})
+        if dry_run and as_json:
+            terminal.echo_json(plan)
+        elif not as_json:
+            terminal.echo("\n".join(_planned(plan)))
+        if dry_run:
             return 0
-        path = f"/v1/merges/{common.path_part(name, 'chaperon merge')}"
-        if withdraw:
-            _tell(daemon.post(f"{path}/withdraw", {}), as_json=as_json)
-            return 0
-        if dry_run or not yes:
-            plan = daemon.post(f"{path}/plan", {"into": into})
-            if dry_run and as_json:
-                terminal.echo_json(plan)
-            elif not as_json:
-                terminal.echo("\n".join(_planned(plan)))
-            if dry_run:
-                return 0
-            one = plan["merge"]
-            question = f"Merge {clean(one['branch'])} into {clean(one['target'])}?"
-            common.confirm(question, f"The merge of {name} was not confirmed")
-        done = asked_of(
-            daemon,
-            lambda wait: daemon.post(f"{path}/carry-out", {"into": into}, seconds=None, wait=wait),
-            "merging the branch of",
-            name,
-        )
-        _tell(done, as_json=as_json)
-        return 0 if done["phase"] == "merged" else common.FAILED
-
-    common.run(work)
+        one = plan["merge"]
+        question = f"Merge {clean(one['branch'])} into {clean(one['target'])}?"
+        common.confirm(question, f"The merge of {name} was not confirmed")
+    done = post_long(
+        daemon,
+        f"{path}/carry-out",
+        {"into": into},
+        "merging the branch of",
+        name,
+    )
+    _tell(done, as_json=as_json)
+    return 0 if done["phase"] == "merged" else common.FAILED
 
 
 def _merge_all(daemon: Client, *, dry_run: bool, yes: bool, as_json: bool) -> int:

@@ -72,7 +72,7 @@ Wanted = dict[str, Any]
 )
 @click.option("--detach", is_flag=True, help="Submit, print the agent's name, and leave; needs a daemon.")
 @common.json_option
-def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: Any) -> None:
+def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: Any) -> int:
     """Have PROMPT done in a repository by a new agent, and follow it; `-` reads the prompt from standard input.
 
     If no daemon runs, it serves itself for as long as the run lasts. Ctrl+C stops the agent, step by step; a second one
@@ -87,25 +87,21 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
         "repository": common.sendable(repo.absolute()),
         **body_of(about, "own_limits"),
     }
-
-    def work() -> int:
-        try:
-            daemon = common.daemon()
-        except NoDaemonError:
-            if detach:
-                raise
-            return _by_ourselves(wanted, as_json)
-        terminal.begin("submitting the task")
+    try:
+        daemon = common.daemon()
+    except NoDaemonError:
         if detach:
-            settle(daemon, wanted["repository"])
-            summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
-            _tell_where(wanted, summary)
-            terminal.echo(summary["agent"])
-            return 0
-        with Signals() as signals:
-            return _attended(daemon, wanted, as_json, signals)
-
-    common.run(work)
+            raise
+        return _by_ourselves(wanted, as_json)
+    terminal.begin("submitting the task")
+    if detach:
+        settle(daemon, wanted["repository"])
+        summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)
+        _tell_where(wanted, summary)
+        terminal.echo(summary["agent"])
+        return 0
+    with Signals() as signals:
+        return _attended(daemon, wanted, as_json, signals)
 
 
 class _GivenUpError(Exception):

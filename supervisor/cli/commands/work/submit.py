@@ -70,27 +70,23 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
     A task has `prompt`, and may have `name`, `repository`, `depends_on` (names of the file, or ids of tasks) and all
     that `chaperon task add` takes. In YAML the list may stand under `tasks`, beside `defaults` for all of them.
     """
-
-    def work() -> None:
-        raw = raw_of(file)
-        folder = Path.cwd() if str(file) == "-" else file.absolute().parent
-        found = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
-        wanted = [task.fields for task in found]
-        body = {"tasks": wanted, "request_id": common.whole_text(request_id) or uuid4().hex}
-        try:
-            added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
-        except MisusedError as error:
-            if not error.faults:
-                raise
-            told = [FileProblem(found[number - 1].line, says) for number, says in error.faults.items()]
-            raise TaskFileError(str(file), told) from None
-        if as_json:
-            terminal.echo_json(added["tasks"])
-            return
-        for row in added["tasks"]:
-            terminal.echo(f"{row['task']}  {' '.join(row['prompt'].split())[:100]}")
-
-    common.run(work)
+    raw = raw_of(file)
+    folder = Path.cwd() if str(file) == "-" else file.absolute().parent
+    found = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
+    wanted = [task.fields for task in found]
+    body = {"tasks": wanted, "request_id": common.whole_text(request_id) or uuid4().hex}
+    try:
+        added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+    except MisusedError as error:
+        if not error.faults:
+            raise
+        told = [FileProblem(found[number - 1].line, says) for number, says in error.faults.items()]
+        raise TaskFileError(str(file), told) from None
+    if as_json:
+        terminal.echo_json(added["tasks"])
+        return
+    for row in added["tasks"]:
+        terminal.echo(f"{row['task']}  {' '.join(row['prompt'].split())[:100]}")
 
 
 def raw_of(file: Path) -> bytes:

@@ -75,16 +75,9 @@ def add(prompt: str, repo: Path, request_id: str, as_json: bool, **about: Any) -
         "repository": common.sendable(repo.absolute()),
         **body_of(about, "limits"),
     }
-
-    def work() -> None:
-        body = {"tasks": [wanted], "request_id": common.whole_text(request_id)}
-        added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
-        if as_json:
-            terminal.echo_json(added["tasks"][0])
-        else:
-            terminal.echo(added["tasks"][0]["task"])
-
-    common.run(work)
+    body = {"tasks": [wanted], "request_id": common.whole_text(request_id)}
+    added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+    terminal.answer(added["tasks"][0], lambda: added["tasks"][0]["task"], as_json=as_json)
 
 
 @task.command(name="list")
@@ -112,25 +105,21 @@ def list_command(
     query = {"state": states or None, "label": label, "repository": repository, "after": after, "limit": limit}
     if limit is None and not as_json:
         query["limit"] = PAGE + 1
-
-    def work() -> None:
-        given = {name: value for name, value in query.items() if value is not None}
-        rows = common.daemon().get("/v1/tasks", **given)
-        if as_json:
-            terminal.echo_json(rows)
-            return
-        if not rows:
-            some = states or label or repo or query["after"]
-            terminal.echo("There is no such task." if some else "There is no stored task: chaperon task add.")
-            return
-        now = Clock().wall()
-        shown = rows if limit is not None else rows[:PAGE]
-        terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in shown])))
-        if len(rows) > len(shown):
-            after = f"the same with --after {shown[-1]['task']}"
-            terminal.echo(f"These are the first {PAGE}. The next ones: {after}. More at once: --limit.", err=True)
-
-    common.run(work)
+    given = {name: value for name, value in query.items() if value is not None}
+    rows = common.daemon().get("/v1/tasks", **given)
+    if as_json:
+        terminal.echo_json(rows)
+        return
+    if not rows:
+        some = states or label or repo or query["after"]
+        terminal.echo("There is no such task." if some else "There is no stored task: chaperon task add.")
+        return
+    now = Clock().wall()
+    shown = rows if limit is not None else rows[:PAGE]
+    terminal.echo("\n".join(table(COLUMNS, [_cells(row, now) for row in shown])))
+    if len(rows) > len(shown):
+        after = f"the same with --after {shown[-1]['task']}"
+        terminal.echo(f"These are the first {PAGE}. The next ones: {after}. More at once: --limit.", err=True)
 
 
 def _cells(row: Mapping[str, Any], now: float) -> list[str]:
@@ -150,7 +139,7 @@ def _cells(row: Mapping[str, Any], now: float) -> list[str]:
 @common.json_option
 def show(id_: str, as_json: bool) -> None:
     """Show one task: its state with who and why, its runs, and its history."""
-    common.run(lambda: _tell(common.daemon().get(_path(id_)), as_json))
+    _tell(common.daemon().get(_path(id_)), as_json)
 
 
 @task.command()
@@ -199,21 +188,14 @@ def _path(id_: str) -> str:
 
 
 def _ask(id_: str, what: str, body: Mapping[str, Any], *, as_json: bool) -> None:
-    def work() -> None:
-        known = common.daemon().post(f"{_path(id_)}/{what}", body)
-        if as_json:
-            terminal.echo_json(known)
-        else:
-            terminal.echo(f"{known['task']} is {known['state']}: {clean(known['why'], SENTENCE)}")
-
-    common.run(work)
+    known = common.daemon().post(f"{_path(id_)}/{what}", body)
+    terminal.answer(
+        known, lambda: f"{known['task']} is {known['state']}: {clean(known['why'], SENTENCE)}", as_json=as_json
+    )
 
 
 def _tell(known: Mapping[str, Any], as_json: bool) -> None:
-    if as_json:
-        terminal.echo_json(known)
-    else:
-        terminal.echo("\n".join(portrait(known)))
+    terminal.answer(known, lambda: portrait(known), as_json=as_json)
 
 
 def portrait(known: Mapping[str, Any]) -> Iterator[str]:

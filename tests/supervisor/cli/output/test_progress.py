@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from supervisor.cli.client import Client, Wait
-from supervisor.cli.output.progress import QUIET_SECONDS, Shower, asked_of, shown
+from supervisor.cli.output.progress import QUIET_SECONDS, Shower, post_long, shown
 
 
 class Clock:
@@ -62,8 +62,9 @@ class AskedDaemon:
         self.answering.sendall(b"done")
         return list(self._work)
 
-    def forgets(self, wait: Wait) -> bytes:
-        wait(self.asking, None)
+    def post(self, path: str, body: object, *, seconds: None, wait: Wait) -> bytes:
+        assert (path, body) == ("/v1/agents/a1/forget", {})
+        wait(self.asking, seconds)
         return self.asking.recv(4)
 
 
@@ -84,6 +85,6 @@ def test_what_a_daemon_was_asked_for_is_shown_by_itself_if_the_daemon_does_not_s
     monkeypatch.setattr("supervisor.cli.output.progress.UNTOLD_SECONDS", 0.0)
     daemon = AskedDaemon(*work)
     with daemon.asking, daemon.answering:
-        assert asked_of(cast("Client", daemon), daemon.forgets, "forgetting", "a1") == b"done"
+        assert post_long(cast("Client", daemon), "/v1/agents/a1/forget", {}, "forgetting", "a1") == b"done"
     (told,) = capsys.readouterr().err.splitlines()
     assert told.startswith(shows)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from supervisor.cli.commands.work.attach import attach, detach
+from supervisor.cli.__main__ import main
 from supervisor.runtime.attached.adapters.other_cli import adapter
 from supervisor.runtime.attached.relay_client import process_of
 from supervisor.runtime.attached.relay_settings import read
@@ -55,14 +55,14 @@ def gate(settings: Path) -> dict[str, Any]:
 
 def test_attach_shows_the_change_and_makes_it_and_detach_undoes_it(settings: Path) -> None:
     before = settings.read_bytes()
-    done = CliRunner().invoke(attach, [])
+    done = CliRunner().invoke(main, ["attach"])
     assert done.exit_code == 0, done.output
     assert '+  "hooks": {' in done.output or '"hooks"' in done.output
     assert str(settings) in done.output
     assert gate(settings)["url"].startswith("http://127.0.0.1:")
     assert gate(settings)["onFailure"] == "block"
-    assert "already attached" in CliRunner().invoke(attach, ["--local"]).output
-    assert CliRunner().invoke(detach, []).exit_code == 0
+    assert "already attached" in CliRunner().invoke(main, ["attach", "--local"]).output
+    assert CliRunner().invoke(main, ["detach"]).exit_code == 0
     assert settings.read_bytes() == before
 
 
@@ -73,33 +73,33 @@ def test_who_attaches_without_a_daemon_is_told_what_calls_meet_until_there_is_on
     settings: Path, choice: str, told: str
 ) -> None:
     settings.unlink()
-    assert "No daemon runs" not in CliRunner().invoke(attach, ["--print"]).output
-    assert json.loads(CliRunner().invoke(attach, ["--json", "--by", "command"]).output)["written"]
-    done = CliRunner().invoke(attach, ["--when-away", choice])
+    assert "No daemon runs" not in CliRunner().invoke(main, ["attach", "--print"]).output
+    assert json.loads(CliRunner().invoke(main, ["attach", "--json", "--by", "command"]).output)["written"]
+    done = CliRunner().invoke(main, ["attach", "--when-away", choice])
     last = done.output.splitlines()[-1]
     assert told in last
     assert last.endswith("Start one: chaperon serve")
-    assert f"{settings}: removed, as it was not there before" in CliRunner().invoke(detach, []).output
+    assert f"{settings}: removed, as it was not there before" in CliRunner().invoke(main, ["detach"]).output
     assert not settings.exists()
 
 
 def test_a_file_with_a_token_is_this_users_alone_and_has_its_permissions_back_behind_it(settings: Path) -> None:
     settings.chmod(0o644)
-    assert CliRunner().invoke(attach, []).exit_code == 0
+    assert CliRunner().invoke(main, ["attach"]).exit_code == 0
     assert settings.stat().st_mode & 0o777 == 0o600
-    assert CliRunner().invoke(attach, ["--when-away", "ask"]).exit_code == 0
-    assert CliRunner().invoke(detach, []).exit_code == 0
+    assert CliRunner().invoke(main, ["attach", "--when-away", "ask"]).exit_code == 0
+    assert CliRunner().invoke(main, ["detach"]).exit_code == 0
     assert settings.stat().st_mode & 0o777 == 0o644
 
 
 def test_the_relay_listens_once_something_is_attached_and_ends_once_nothing_is(settings: Path, tmp_path: Path) -> None:
     folder = tmp_path / "state/attached"
-    CliRunner().invoke(attach, ["--print"])
+    CliRunner().invoke(main, ["attach", "--print"])
     assert process_of(folder) == 0
-    CliRunner().invoke(attach, [])
+    CliRunner().invoke(main, ["attach"])
     number = process_of(folder)
     assert number
-    CliRunner().invoke(detach, [])
+    CliRunner().invoke(main, ["detach"])
     while start_ticks(number):
         pause(0.01)
 
@@ -119,7 +119,7 @@ def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
     cli.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
     if proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy)
-    done = CliRunner().invoke(attach, [scope])
+    done = CliRunner().invoke(main, ["attach", scope])
     assert (done.exit_code, why in done.output) == (0, True)
     path = settings.with_name("settings.json") if scope == "--project" else settings
     assert gate(path)["type"] == "command"
@@ -131,7 +131,7 @@ def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
 
 
 def test_a_change_is_shown_without_the_token_that_it_writes(settings: Path) -> None:
-    shown = CliRunner().invoke(attach, ["--by", "http"]).output
+    shown = CliRunner().invoke(main, ["attach", "--by", "http"]).output
     token = gate(settings)["headers"]["authorization"].removeprefix("Bearer ")
     assert token.startswith("f-")
     assert '"authorization": "Bearer ***"' in shown
@@ -139,7 +139,7 @@ def test_a_change_is_shown_without_the_token_that_it_writes(settings: Path) -> N
 
 
 def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
-    done = CliRunner().invoke(attach, ["--project", "--by", "http"])
+    done = CliRunner().invoke(main, ["attach", "--project", "--by", "http"])
     assert done.exit_code == 2
     assert "nothing was changed" in done.output
 
@@ -156,40 +156,40 @@ def test_print_writes_nothing_anywhere_and_shows_what_is_written_then(
     settings: Path, tmp_path: Path, asked: list[str], way: list[str]
 ) -> None:
     before = everything_below(tmp_path)
-    shown = json.loads(CliRunner().invoke(attach, [*asked, *way, "--print", "--json"]).output)
+    shown = json.loads(CliRunner().invoke(main, ["attach", *asked, *way, "--print", "--json"]).output)
     assert everything_below(tmp_path) == before
-    made = json.loads(CliRunner().invoke(attach, [*asked, *way, "--json"]).output)
+    made = json.loads(CliRunner().invoke(main, ["attach", *asked, *way, "--json"]).output)
     assert (shown["written"], made["written"]) == (False, True)
     assert shown["difference"] == made["difference"]
     attached = everything_below(tmp_path)
-    shown = json.loads(CliRunner().invoke(detach, [*asked, "--print", "--json"]).output)
+    shown = json.loads(CliRunner().invoke(main, ["detach", *asked, "--print", "--json"]).output)
     assert shown["difference"]
     assert everything_below(tmp_path) == attached
 
 
 def test_what_cannot_be_changed_is_told_with_its_path(settings: Path) -> None:
     settings.write_text("{ // mine\n}")
-    done = CliRunner().invoke(attach, [])
+    done = CliRunner().invoke(main, ["attach"])
     assert done.exit_code == 2
     assert f"{settings}: It is not JSON" in done.output
     assert settings.read_text() == "{ // mine\n}"
 
 
 def test_what_is_not_attached_cannot_be_detached(settings: Path) -> None:
-    done = CliRunner().invoke(detach, ["--project"])
+    done = CliRunner().invoke(main, ["detach", "--project"])
     assert done.exit_code == 2
     assert "no hook of chaperon" in done.output
 
 
 def test_as_json_a_change_says_where_what_and_whether_it_was_written(settings: Path) -> None:
-    shown = json.loads(CliRunner().invoke(attach, ["--print", "--json"]).output)
-    made = json.loads(CliRunner().invoke(attach, ["--json"]).output)
+    shown = json.loads(CliRunner().invoke(main, ["attach", "--print", "--json"]).output)
+    made = json.loads(CliRunner().invoke(main, ["attach", "--json"]).output)
     assert (shown["path"], shown["written"], made["written"]) == (str(settings), False, True)
     assert made["difference"] == shown["difference"]
     assert '"hooks"' in made["difference"]
-    again = json.loads(CliRunner().invoke(attach, ["--json"]).output)
+    again = json.loads(CliRunner().invoke(main, ["attach", "--json"]).output)
     assert (again["written"], again["difference"]) == (False, "")
-    assert json.loads(CliRunner().invoke(detach, ["--json"]).output)["written"]
+    assert json.loads(CliRunner().invoke(main, ["detach", "--json"]).output)["written"]
 
 
 @pytest.mark.parametrize(("cli", "place"), [("gemini", ".gemini/settings.json"), ("cursor", ".cursor/hooks.json")])
@@ -210,13 +210,13 @@ def test_another_clis_settings_are_back_byte_for_byte_behind_attach_and_detach(
     if text is not None:
         path.write_bytes(text.encode())
     asked = ["--for", cli, "--project"]
-    done = CliRunner().invoke(attach, asked)
+    done = CliRunner().invoke(main, ["attach", *asked])
     assert done.exit_code == 0, done.output
     assert set(hooks_in(path.read_text())) == set(adapter(cli).EVENTS)
     assert adapter(cli).TOP.items() <= json.loads(path.read_text()).items()
     assert ways_in(path) == "by Python; while no daemon is there: block"
-    assert "already attached" in CliRunner().invoke(attach, asked).output
-    done = CliRunner().invoke(detach, asked)
+    assert "already attached" in CliRunner().invoke(main, ["attach", *asked]).output
+    done = CliRunner().invoke(main, ["detach", *asked])
     assert done.exit_code == 0, done.output
     assert (path.read_bytes().decode() if path.exists() else None) == text
     assert settings.read_text() == '{"model": "opus"}\n'
@@ -224,10 +224,10 @@ def test_another_clis_settings_are_back_byte_for_byte_behind_attach_and_detach(
 
 def test_another_cli_has_no_settings_of_one_persons_in_a_project_and_no_hooks_by_http(settings: Path) -> None:
     for asked in (["--for", "gemini"], ["--for", "cursor", "--local"]):
-        done = CliRunner().invoke(attach, asked)
+        done = CliRunner().invoke(main, ["attach", *asked])
         assert done.exit_code == 2
         assert "no settings that are yours in one project" in done.output
-    done = CliRunner().invoke(attach, ["--for", "gemini", "--project", "--by", "http"])
+    done = CliRunner().invoke(main, ["attach", "--for", "gemini", "--project", "--by", "http"])
     assert done.exit_code == 2
     assert "cannot go by HTTP" in done.output
     assert not (settings.parents[1] / ".gemini").exists()
@@ -237,6 +237,6 @@ def test_another_clis_user_settings_are_in_the_home_directory(
     settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert CliRunner().invoke(attach, ["--for", "cursor", "--user"]).exit_code == 0
+    assert CliRunner().invoke(main, ["attach", "--for", "cursor", "--user"]).exit_code == 0
     assert (tmp_path / "home/.cursor/hooks.json").exists()
     assert settings.exists()
