@@ -140,7 +140,7 @@ class ProjectCheckpoints:
                 await self._clear(project, name)
 
     async def found(self, project: str) -> tuple[tuple[ProjectWorktree, ...], dict[str, str]]:
-        """Return the worktrees of a project that are there, and its branches with their commits, but another daemon's."""
+        """Return the worktrees of a project, and its branches with their commits, without those of another daemon."""
         made = await self._parts.worktrees.all()
         worktrees, others = await anyio.to_thread.run_sync(find_worktrees, project, made)
         branches = await anyio.to_thread.run_sync(project_refs.branches_of, Path(project))
