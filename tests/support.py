@@ -164,6 +164,13 @@ def on_any_machine(policy: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return {**given, "tasks": {**bounds, **given.get("tasks", {})}}
 
 
+def paid(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """These settings with the CLI's own key, unless they say who pays: a gateway for each test takes its time to start."""
+    return (
+        {**agent} if agent.keys() & {"sandbox", "credential", "credentials"} else {"credential": "inherited", **agent}
+    )
+
+
 AS_OTHERS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
 """What a program is started with to have no more rights over processes of its user than an ordinary user's has."""
 

@@ -48,7 +48,11 @@ OWN_ARGUMENTS = frozenset(
 """Arguments of the CLI that cannot be configured. `--bare` calls no hooks; `--settings` is what keeps a user's file
 from asking for that."""
 
-CREDENTIAL = r"^(environment|login(:/.+)?|file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
+INHERITED = "inherited"
+"""The place of a credential that agents have themselves."""
+
+_PLACES = r"environment|login(:/.+)?|file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+"
+CREDENTIAL = rf"^({_PLACES})$"
 """Places of a credential."""
 
 RECORD_KEY = r"^(file:/.+|command:.+|keyring:[^/]+(/.+)?|systemd:[A-Za-z0-9._-]+|)$"
@@ -104,7 +108,7 @@ PermissionMode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "b
 class AgentCredential(Section):
     """One of several credentials, with its budgets of a day, which count in the place of those of `resources`."""
 
-    source: Annotated[str, Field(pattern=CREDENTIAL, min_length=1)]
+    source: Annotated[str, Field(pattern=CREDENTIAL)]
     """Its source, as in `agent.credential`."""
     max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
     """Cost of the agents that it pays for on one day of UTC, in US dollars."""
@@ -150,15 +154,16 @@ class Agent(Section):
     launcher: Words = ()
     """Command that the CLI is started through, one word a list item; the CLI's own command is appended, behind that of
     `agent.sandbox`."""
-    credential: Annotated[str, Field(pattern=CREDENTIAL)] = ""
+    credential: Annotated[str, Field(pattern=rf"^({INHERITED}|{_PLACES}|)$")] = ""
     """Source of the credential for the model: `environment`, as ANTHROPIC_API_KEY of the daemon; `file:PATH`, which
     only its owner may read; `command:PROGRAM ARGUMENTS`, which prints it; `keyring:SERVICE` or `keyring:SERVICE/USER`,
     from the keyring of the session; `systemd:NAME`, by LoadCredential= of the unit; `login`, the login of `claude`, or
     `login:FOLDER`, that of another of its configuration folders. A file, command or keyring is read anew when it
     changes, for running agents too; a login is refreshed in its place, beside the CLI's own programs. Agents then reach
-    the model through the gateway, the one process that has the credential. Empty: as `environment` behind a sandbox,
-    and as `login` if that has none; without a sandbox, agents have the daemon's credential themselves. Another source
-    is taken live: by agents behind the gateway at once, by others at their next launch."""
+    the model through the gateway, the one process that has the credential. Empty: as `environment`, and as `login` if
+    that has none; without a sandbox, where an agent could read the login, the CLI uses that itself. `inherited`: agents
+    have what is in the daemon's environment themselves, and no gateway, as for Bedrock and Vertex. Another source is
+    taken live: by agents behind the gateway at once, by others at their next launch."""
     credentials: Annotated[tuple[AgentCredential, ...], Field(strict=False)] = ()
     """Several credentials in the place of `credential`: the first that is at none of its limits pays for all agents,
     those that run among them. One that met its usage limit is passed over until the limit's end, one whose budget of

@@ -239,7 +239,7 @@ def make_gateway(setup: Setup, board: Board) -> GatewayClient:
     live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
     granted = partial(granted_hosts, board, setup.clock)
     gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live, granted)
-    if has_gateway(setup.config.agent):
+    if has_gateway(setup.config.agent, setup.environ):
         gateway.needed.set()
     return gateway
 

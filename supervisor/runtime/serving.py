@@ -114,7 +114,7 @@ def take_policy(
 ) -> None:
     """Let a new policy count: for agents, stored tasks, checks, merges, the account that pays, and hosts."""
     credentials.renew(policy.config)
-    if has_gateway(policy.config.agent) or gateway.needed.is_set():
+    if has_gateway(policy.config.agent, setup.environ) or gateway.needed.is_set():
         gateway.renew(partial(gateway_settings, credentials.config, setup.environ, last=setup.last))
     dispatcher.settings = task_settings(policy.config)
     config = policy.config

@@ -31,7 +31,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.tasks.completion import Completion, NothingToComplete
-from tests.support import kill_tree, on_any_machine, real_claude_path
+from tests.support import kill_tree, on_any_machine, paid, real_claude_path
 
 SECONDS = 60.0
 """The longest that a test waits for anything; a run takes two seconds on an idle machine."""
@@ -161,7 +161,7 @@ async def house(
     if not (base / "workspace").exists():
         make_workspace(base)
     wanted = on_any_machine(policy)
-    agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}, **wanted.get("agent", {})}
+    agent = {"command": str(real_claude_path()), "environment": {"IS_SANDBOX": "1"}, **paid(wanted.get("agent", {}))}
     config = Config.model_validate({**wanted, "agent": agent})
     async with ScriptedModel([*scripts, ModelScript(steps)]) as model:
         environ = scratch.environment(base / "home", model.url, os.environ["PATH"])

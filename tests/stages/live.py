@@ -22,7 +22,7 @@ from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
-from tests.support import cli_environment, kill_tree, on_any_machine, real_claude_path
+from tests.support import cli_environment, kill_tree, on_any_machine, paid, real_claude_path
 
 E = TypeVar("E", bound=events.Event)
 
@@ -127,7 +127,7 @@ def bash(command: str) -> ToolUse:
 
 
 def setup(base: Path, url: str, policy: Mapping[str, Any] | None = None) -> Setup:
-    agent = Agent.model_validate({"command": str(real_claude_path()), **(policy or {}).get("agent", {})})
+    agent = Agent.model_validate({"command": str(real_claude_path()), **paid((policy or {}).get("agent", {}))})
     config = Config.model_validate(on_any_machine(policy)).model_copy(update={"agent": agent})
     return Setup(config, StatePaths(state=base / "state", runtime=base / "run"), cli_environment(base / "home", url))
 

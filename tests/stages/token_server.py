@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support import answering
 
@@ -58,6 +59,10 @@ class TokenServer:
     """Headers of calls of the model."""
     connections: int = 0
     """Connections in which the model was called."""
+    proxied: list[tuple[str, str]] = field(default_factory=list)
+    """What it was asked for as a proxy, each with the login."""
+    proxy_login: str = ""
+    """The one login that it takes as a proxy; empty for any."""
     meanwhile: Callable[[], object] = lambda: None
     """Done while a refresh waits for its answer."""
 
@@ -133,15 +138,28 @@ def token_server(folder: Path) -> Iterator[TokenServer]:
             pass
 
         def do_CONNECT(self) -> None:
+            if not self._may_ask():
+                return
+            self.close_connection = False  # a client that asks for the tunnel in HTTP/1.0 goes on within it
             self.send_response(200)
             self.end_headers()
             self._speak_tls()
+
+        def _may_ask(self) -> bool:
+            login = self.headers.get("proxy-authorization", "")
+            made.proxied.append((self.path, login))
+            if made.proxy_login not in ("", login):
+                self._say(407, {})
+                return False
+            return True
 
         def do_GET(self) -> None:
             self._say(404, {})
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", "0")))
+            if self.path.startswith("http://") and self._may_ask():
+                self.path = urlsplit(self.path).path
             if self.path == "/v1/oauth/token":
                 made.asked.append(json.loads(body))
                 made.meanwhile()

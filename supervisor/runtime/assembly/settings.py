@@ -42,6 +42,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.account import account_of, has_gateway
 from supervisor.runtime.gateway.credential import Credential, CredentialError, custom_headers, source_of
 from supervisor.runtime.gateway.messages import CredentialSource, GatewaySettings
+from supervisor.runtime.gateway.outbound import outbound_of
 from supervisor.runtime.incidents.notifications import ByApprise, ByDesktop, ByJournal, ChannelSettings, Send
 from supervisor.runtime.merging.merge_rules import MergeRules
 from supervisor.runtime.sandbox.sandboxes import Sandboxes
@@ -168,7 +169,7 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
     try:
         source = source_of(config.agent.credential, environment, environ.get("CREDENTIALS_DIRECTORY", ""))
     except CredentialError:
-        if has_gateway(config.agent):
+        if has_gateway(config.agent, environ):
             raise
         source = CredentialSource("none")
     return GatewaySettings(
@@ -180,6 +181,7 @@ def gateway_settings(config: Config, environ: Mapping[str, str], *, last: bool) 
         hosts=config.sandbox.hosts if config.sandbox.profile == "closed" else (),
         git_remotes=config.sandbox.git_remotes if config.agent.sandbox != "none" else (),
         ends_with_daemon=last,
+        outbound=outbound_of(environment),
     )
 
 
@@ -189,7 +191,7 @@ def check_credential(config: Config, environ: Mapping[str, str], clock: Clock) -
     Raises:
         CredentialError: It cannot.
     """
-    if has_gateway(config.agent):
+    if has_gateway(config.agent, environ):
         Credential(gateway_settings(config, environ, last=False).credential, clock).check()
 
 

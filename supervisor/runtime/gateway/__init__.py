@@ -11,6 +11,7 @@ hosts           which hosts agents may reach, and the addresses they have
 login           the login of `claude`: read from the CLI's own file, refreshed, and written as the CLI does
 login_locks     the locks around that file, as the CLI takes them
 messages        the words between daemon and gateway
+outbound        the way to servers outside: a person's own proxy, and whom to trust; pure
 program         the process: the control socket, and the sockets of agents
 token_endpoint  the token endpoint, by which a login is refreshed
 upstream        connections to servers; those to the model are kept and used again

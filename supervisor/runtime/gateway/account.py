@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from supervisor.config.environment import agent_environment
-from supervisor.config.model import Agent
+from supervisor.config.model import INHERITED, Agent
 from supervisor.runtime.gateway.credential import KEYS
 
 LOGIN = "login"
@@ -15,9 +15,28 @@ DIGITS = 8
 keys of one machine have the same digits once in four thousand million cases."""
 
 
-def has_gateway(settings: Agent) -> bool:
-    """Whether agents of these settings reach the model through the gateway."""
-    return settings.sandbox != "none" or bool(settings.credential or settings.credentials)
+OTHER_WAYS = (
+    "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_UNIX_SOCKET",
+)  # fmt: skip
+"""Variables by which the CLI calls a model in another way than the gateway's, with other credentials."""
+
+
+def has_gateway(settings: Agent, environ: Mapping[str, str]) -> bool:
+    """Whether agents reach the model through the gateway: wherever there is a credential that it keeps from them.
+
+    It is left out where nothing would be kept: the login of `claude` is in a file that an agent without a sandbox can
+    read, and the CLI refreshes it best itself.
+
+    Args:
+        settings: How the CLI is started.
+        environ: The daemon's environment.
+    """
+    if settings.credential == INHERITED:
+        return False
+    if settings.sandbox != "none" or settings.credential or settings.credentials:
+        return True
+    environment = agent_environment(environ, settings.environment)
+    return any(map(environment.get, KEYS)) and not any(map(environment.get, OTHER_WAYS))
 
 
 def account_of(settings: Agent, environ: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.login import FILE, Login, LoginError, LoginTokens
 from supervisor.runtime.gateway.login import MOST_BYTES as LONGEST_LOGIN
 from supervisor.runtime.gateway.messages import PLACEHOLDER, CredentialSource
+from supervisor.runtime.gateway.outbound import outbound_of
 from supervisor.runtime.gateway.token_endpoint import TOKEN_URL
 
 COMMAND_SECONDS = 30.0
@@ -75,7 +76,7 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
     """
     kind, _, rest = wanted.partition(":")
     if kind == "login":
-        return _login_in(Path(rest) / FILE if rest else login_file(environment))
+        return _login_in(Path(rest) / FILE if rest else login_file(environment), environment)
     if kind == "file":
         return CredentialSource("file", path=rest)
     if kind == "command":
@@ -94,7 +95,7 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
         if value := environment.get(name, ""):
             return CredentialSource("value", value=value, bearer=name in BEARERS)
     if not wanted and (path := login_file(environment)).is_file():
-        return _login_in(path)
+        return _login_in(path, environment)
     raise CredentialError(
         "There is no credential that the gateway could hold: neither of ANTHROPIC_API_KEY and ANTHROPIC_AUTH_TOKEN is in "
         f"the daemon's environment, and there is no login of `claude` in {login_file(environment)}.",
@@ -103,8 +104,8 @@ def source_of(wanted: str, environment: Mapping[str, str], folder: str = "") -> 
     )
 
 
-def _login_in(path: Path) -> CredentialSource:
-    return CredentialSource("login", path=str(path), refreshed_at=TOKEN_URL)
+def _login_in(path: Path, environment: Mapping[str, str]) -> CredentialSource:
+    return CredentialSource("login", path=str(path), refreshed_at=TOKEN_URL, outbound=outbound_of(environment))
 
 
 def login_file(environment: Mapping[str, str]) -> Path:
@@ -162,7 +163,7 @@ class Credential:
     ) -> None:
         self._source = source
         self._clock = clock
-        self._login = Login(Path(source.path), clock, source.refreshed_at, failed)
+        self._login = Login(Path(source.path), clock, source.refreshed_at, failed, way=source.outbound)
         self._value = source.value
         self._stamp: tuple[int, int, int] | None = None
         self._read_at = 0.0

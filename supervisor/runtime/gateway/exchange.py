@@ -22,7 +22,8 @@ from supervisor.runtime.gateway.agent_site import AgentSite, refused_error
 from supervisor.runtime.gateway.credential import OAUTH_BEGINNING, OAUTH_BETA, CredentialError
 from supervisor.runtime.gateway.git_remotes import GitRemoteError
 from supervisor.runtime.gateway.hosts import HostError, Hosts
-from supervisor.runtime.gateway.upstream import CONNECT_SECONDS, READ_BYTES, UpstreamConnection, connect, receive
+from supervisor.runtime.gateway.outbound import proxy_to
+from supervisor.runtime.gateway.upstream import READ_BYTES, UpstreamConnection, connect, receive, through, tunnel
 from supervisor.runtime.log import log
 
 MODEL_CALLS = frozenset({("POST", "/v1/messages"), ("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models")})
@@ -210,7 +211,7 @@ class Exchange:
             tail = text[-LONGEST_USE:]
 
         path, host = upstream.path.rstrip("/") + target, upstream.netloc.rpartition("@")[2]
-        connection = await site.connections.begin(upstream, _request(head, path, host, own))
+        connection = await site.connections.begin(upstream, _request(head, path, host, own), site.settings.outbound)
         try:
             status = await self._relay(connection, watch, kept, REFUSED)
             if head.method == b"POST":
@@ -232,7 +233,7 @@ class Exchange:
         site = self._site
         asked = git_remotes.request_of(target, head.method.decode("latin-1"), site.settings.git_remotes)
         login = await anyio.to_thread.run_sync(site.logins.header, asked.remote)
-        connection = UpstreamConnection(await connect(urlsplit(asked.remote)))
+        connection = UpstreamConnection(await connect(urlsplit(asked.remote), site.settings.outbound))
         site.reached[_told(*_host_and_port(asked.host, 443)), ""] += 1
         own = [("authorization", login), ("accept-encoding", "identity")]
         try:
@@ -261,17 +262,20 @@ class Exchange:
 
     async def _forward_plain(self, head: h11.Request, url: SplitResult) -> None:
         host, port = _host_and_port(url.netloc, 80)
-        connection = UpstreamConnection(await self._reach(host, port))
+        way, address = self._site.settings.outbound, await self._reachable(host, port)
+        stream = await (anyio.connect_tcp(address, port) if proxy_to(host, port, way) is None else connect(url, way))
+        connection = UpstreamConnection(stream)
         try:
             path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-            await connection.write(_request(head, path, url.netloc.rpartition("@")[2], [CLOSE]))
+            asked = _request(head, path, url.netloc.rpartition("@")[2], [CLOSE])
+            await connection.write(through(url, asked, way))
             await self._relay(connection)
         finally:
             await connection.close()
 
     async def _tunnel(self, target: str) -> None:
         host, port = _host_and_port(target, None)
-        stream = await self._reach(host, port)
+        stream = await tunnel(host, port, await self._reachable(host, port), self._site.settings.outbound)
         try:
             await self._next()
             await self._send(h11.Response(status_code=200, headers=[]))
@@ -285,7 +289,12 @@ class Exchange:
         finally:
             await anyio.aclose_forcefully(stream)
 
-    async def _reach(self, host: str, port: int) -> ByteStream:
+    async def _reachable(self, host: str, port: int) -> str:
+        """Return an address of a host that the agent may reach, or its name if a proxy alone knows it.
+
+        Raises:
+            HostError: It may not, or nothing leads there.
+        """
         site, grant = self._site, None
         try:
             site.hosts.check(host, port)
@@ -293,11 +302,12 @@ class Exchange:
             if (grant := site.take_grant(host, port)) is None:
                 raise
             site.reached[_told(host, port), grant.id] += 1  # a use counts even if the host is not there
-        addresses = await (Hosts((grant.host,)) if grant else site.hosts).addresses(host, port)
+        is_proxied = proxy_to(host, port, site.settings.outbound) is not None
+        hosts = Hosts((grant.host,)) if grant else site.hosts
+        addresses = await hosts.addresses(host, port, proxied=is_proxied)
         if grant is None:
             site.reached[_told(host, port), ""] += 1
-        with anyio.fail_after(CONNECT_SECONDS):
-            return await anyio.connect_tcp(addresses[0], port)
+        return addresses[0]
 
     # ── both sides ──
 

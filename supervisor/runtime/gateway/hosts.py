@@ -60,8 +60,13 @@ class Hosts:
                 f"{named}:{port}",
             )
 
-    async def addresses(self, host: str, port: int) -> list[str]:
+    async def addresses(self, host: str, port: int, *, proxied: bool = False) -> list[str]:
         """Return the addresses of a host that may be reached, by looking its name up outside.
+
+        Args:
+            host: The host.
+            port: The port.
+            proxied: Whether a proxy leads there: then the name itself stands for addresses that it alone can look up.
 
         Raises:
             HostError: It may not be reached, has no address, or a private one alone.
@@ -70,6 +75,8 @@ class Hosts:
         try:
             found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
+            if proxied:
+                return [host]
             raise HostError(f"{host} has no address: {error.strerror or error}.") from error
         literal = _address(host)
         usable = [each for _, _, _, _, (each, *_) in found if literal is not None or _is_public(str(each))]

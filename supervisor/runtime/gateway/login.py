@@ -22,6 +22,7 @@ from host.plain_files import read_plain
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.login_locks import POLL_SECONDS, Held, LockHeldError, refreshing, writing
+from supervisor.runtime.gateway.outbound import DIRECT, Outbound
 from supervisor.runtime.gateway.token_endpoint import TokenAnswer, TokenRefusedError, refresh
 from supervisor.runtime.log import log
 
@@ -116,6 +117,7 @@ class Login:
         url: The address that refreshes it.
         failed: Told of a refresh that failed.
         disk: The disk.
+        way: The way to that address.
     """
 
     def __init__(
@@ -125,12 +127,14 @@ class Login:
         url: str,
         failed: Callable[[LoginError], object] = lambda _: None,
         disk: Disk = REAL_DISK,
+        way: Outbound = DIRECT,
     ) -> None:
         self._path = path
         self._clock = clock
         self._url = url
         self._failed = failed
         self._disk = disk
+        self._way = way
         self._one = threading.Lock()
         self._refused = ""
         """An access token that the model refused."""
@@ -278,7 +282,7 @@ class Login:
             if not held.is_ours:
                 raise LoginError("The lock of the login was taken over by another program; nothing was asked.")
             try:
-                answer = refresh(self._url, known.refresh, known.scopes, known.client, self._clock.wall())
+                answer = refresh(self._url, known.refresh, known.scopes, known.client, self._clock.wall(), self._way)
             except TokenRefusedError as error:
                 failed = LoginError(
                     f"The login of `claude` in {self._path} could not be refreshed: {error}.", way_out=LOG_IN

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from supervisor.runtime.gateway.outbound import DIRECT, Outbound
 from supervisor.runtime.gateway.token_endpoint import TOKEN_URL
 
 LONGEST_LINE = 1_048_576
@@ -33,6 +34,8 @@ class CredentialSource:
     """Whether it is sent as `Authorization: Bearer`, and not as an API key."""
     refreshed_at: str = TOKEN_URL
     """The address that refreshes a login."""
+    outbound: Outbound = DIRECT
+    """The way there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class GatewaySettings:
     """Whether the daemon has other credentials to choose from."""
     ends_with_daemon: bool = False
     """Whether the gateway ends with its daemon, because no other daemon will come."""
+    outbound: Outbound = DIRECT
+    """The way to the model, to hosts and to remotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,7 @@ def settings_of(facts: Mapping[str, Any]) -> GatewaySettings:
             tuple(source["command"]),
             bearer=source["bearer"],
             refreshed_at=source.get("refreshed_at", TOKEN_URL),  # a daemon of before says none
+            outbound=Outbound(**source.get("outbound", {})),
         ),
         tuple((name, value) for name, value in facts["headers"]),
         tuple(facts["hosts"]),
@@ -162,4 +168,5 @@ def settings_of(facts: Mapping[str, Any]) -> GatewaySettings:
         account=facts.get("account", ""),
         others=facts.get("others", False),
         ends_with_daemon=facts["ends_with_daemon"],
+        outbound=Outbound(**facts.get("outbound", {})),  # a daemon of before says none
     )

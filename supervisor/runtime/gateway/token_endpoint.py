@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
+from supervisor.runtime.gateway.outbound import DIRECT, Outbound, login_of, proxy_to
+
 TOKEN_URL = "https://platform.claude.com/v1/oauth/token"  # noqa: S105 - an address
 """The address of the CLI's own text."""
 
@@ -58,7 +60,9 @@ class TokenAnswer:
     """In Unix seconds; None if that is not said."""
 
 
-def refresh(url: str, token: str, scopes: Sequence[str], client: str, now: float) -> TokenAnswer:
+def refresh(
+    url: str, token: str, scopes: Sequence[str], client: str, now: float, way: Outbound = DIRECT
+) -> TokenAnswer:
     """Ask for other tokens.
 
     Args:
@@ -67,6 +71,7 @@ def refresh(url: str, token: str, scopes: Sequence[str], client: str, now: float
         scopes: What the login may; no more is asked for.
         client: The program that it was given to; empty for the CLI.
         now: The time, in Unix seconds.
+        way: The way to the endpoint.
 
     Raises:
         TokenRefusedError: There are none.
@@ -75,7 +80,7 @@ def refresh(url: str, token: str, scopes: Sequence[str], client: str, now: float
     if scopes:
         asked["scope"] = " ".join(scopes)
     try:
-        status, body = _post(url, json.dumps(asked).encode())
+        status, body = _post(url, json.dumps(asked).encode(), way)
     except OSError as error:
         raise TokenRefusedError(f"{urlsplit(url).hostname} was not reached: {error}") from None
     except ValueError as error:
@@ -106,22 +111,30 @@ def refresh(url: str, token: str, scopes: Sequence[str], client: str, now: float
     )
 
 
-def _post(url: str, body: bytes) -> tuple[int, bytes]:
+def _post(url: str, body: bytes, way: Outbound) -> tuple[int, bytes]:
     """Return status and body of an answer; no other address is followed.
 
     Raises:
         OSError: The endpoint is not reached, or is too slow.
         ValueError: It speaks no HTTP.
     """
-    import ssl
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # 12 ms, and few gateways refresh a login
 
+    from supervisor.runtime.gateway.upstream import trust
+
     where = urlsplit(url)
+    is_secret = where.scheme == "https"
+    proxy = proxy_to(where.hostname or "", where.port or (443 if is_secret else 80), way)
+    if proxy is not None and (proxy.scheme == "https" or not is_secret):
+        raise OSError("a login is not refreshed through this proxy: only https through a proxy of http is")
+    place = (proxy or where).netloc.rpartition("@")[2]
     connection: HTTPConnection = (
-        HTTPSConnection(where.netloc, timeout=SECONDS, context=ssl.create_default_context())
-        if where.scheme == "https"
-        else HTTPConnection(where.netloc, timeout=SECONDS)
+        HTTPSConnection(place, timeout=SECONDS, context=trust(way))
+        if is_secret
+        else HTTPConnection(place, timeout=SECONDS)
     )
+    if proxy is not None:
+        connection.set_tunnel(where.hostname or "", where.port, dict(login_of(proxy)))
     connection.connect()
     timer = threading.Timer(SECONDS, _cut, (connection.sock,))  # an answer byte for byte meets no other limit
     timer.start()

@@ -16,6 +16,9 @@ import anyio
 import anyio.abc
 import h11
 from anyio.abc import ByteStream
+from anyio.streams.tls import TLSStream
+
+from supervisor.runtime.gateway.outbound import DIRECT, Outbound, ProxyError, login_of, proxy_to
 
 READ_BYTES = 65_536
 
@@ -36,6 +39,9 @@ MARGIN_SECONDS = 1.0
 MOST_IDLE = 64
 """Connections without a call that are kept: a fleet of 200 agents has about so many calls at a time."""
 
+MOST_ANSWER = 65_536
+"""Bytes of a proxy's answer."""
+
 GONE = anyio.BrokenResourceError, anyio.ClosedResourceError
 
 
@@ -44,10 +50,10 @@ class UpstreamConnection:
 
     Args:
         stream: Its bytes.
-        place: Scheme, host and port; None for one that is not kept.
+        place: Scheme, host, port and the way there; None for one that is not kept.
     """
 
-    def __init__(self, stream: ByteStream, place: tuple[str, str, int] | None = None) -> None:
+    def __init__(self, stream: ByteStream, place: tuple[str, str, int, Outbound] | None = None) -> None:
         self.stream = stream
         self.place = place
         self.until = 0.0
@@ -133,13 +139,14 @@ class Connections:
     def __init__(self) -> None:
         self._idle: list[UpstreamConnection] = []
 
-    async def begin(self, url: SplitResult, head: h11.Request) -> UpstreamConnection:
+    async def begin(self, url: SplitResult, head: h11.Request, way: Outbound = DIRECT) -> UpstreamConnection:
         """Send the head of a request to a server, by a connection that is there or a new one; return that.
 
         Raises:
             OSError: The server is not reached.
         """
-        place = _place(url)
+        place = (*_place(url), way)
+        head = through(url, head, way)
         await self.prune()
         while known := next((each for each in reversed(self._idle) if each.place == place), None):
             self._idle.remove(known)
@@ -148,7 +155,7 @@ class Connections:
                     await known.write(head)
                     return known
             await known.close()
-        made = UpstreamConnection(await connect(url), place)
+        made = UpstreamConnection(await connect(url, way), place)
         try:
             await made.write(head)
         except BaseException:
@@ -177,21 +184,39 @@ class Connections:
             await self._idle.pop().close()
 
 
-def trusting(now: float) -> ssl.SSLContext:
-    """Return what trusts the certificates of the machine as they were at most `TRUST_SECONDS` ago.
+def trusting(now: float, way: Outbound = DIRECT) -> ssl.SSLContext:
+    """Return what `trust` returned at most `TRUST_SECONDS` ago.
 
     Args:
         now: The time in seconds, by a clock that does not jump.
+        way: Names the files of the environment.
+
+    Raises:
+        OSError: Such a file cannot be read, or has no certificate.
     """
-    return _trusting(int(now // TRUST_SECONDS))
+    return _trusting(int(now // TRUST_SECONDS), way)
 
 
 @lru_cache(maxsize=1)
-def _trusting(_: int) -> ssl.SSLContext:
-    return ssl.create_default_context()
+def _trusting(_: int, way: Outbound) -> ssl.SSLContext:
+    return trust(way)
 
 
-async def connect(url: SplitResult) -> ByteStream:
+def trust(way: Outbound) -> ssl.SSLContext:
+    """Return what trusts the certificates of the machine, and those that the environment names.
+
+    Raises:
+        OSError: A file of the environment cannot be read, or has no certificate.
+    """
+    made = ssl.create_default_context()
+    if way.certificates:
+        made.load_verify_locations(way.certificates)
+    if way.client_certificate:
+        made.load_cert_chain(way.client_certificate, way.client_key or None, lambda: way.passphrase)
+    return made
+
+
+async def connect(url: SplitResult, way: Outbound) -> ByteStream:
     """Connect to a server, over TLS for https.
 
     Raises:
@@ -199,9 +224,80 @@ async def connect(url: SplitResult) -> ByteStream:
     """
     scheme, host, port = _place(url)
     with anyio.fail_after(CONNECT_SECONDS):
-        if scheme == "https":
-            return await anyio.connect_tcp(host, port, tls=True, ssl_context=trusting(anyio.current_time()))
-        return await anyio.connect_tcp(host, port)
+        proxy = proxy_to(host, port, way)
+        if proxy is None:
+            return await _connected(scheme, host, port, way)
+        stream = await _connected(*_place(proxy), way)
+        if scheme != "https":
+            return stream  # it is asked for the address as a whole
+        try:
+            await _ask_through(stream, host, port, proxy)
+            return await TLSStream.wrap(stream, hostname=host, ssl_context=trusting(anyio.current_time(), way))
+        except BaseException:
+            await anyio.aclose_forcefully(stream)
+            raise
+
+
+async def tunnel(host: str, port: int, address: str, way: Outbound) -> ByteStream:
+    """Connect to a host at one of its addresses, or through the person's proxy, which looks its name up itself.
+
+    Raises:
+        OSError: It is not reached.
+    """
+    with anyio.fail_after(CONNECT_SECONDS):
+        proxy = proxy_to(host, port, way)
+        if proxy is None:
+            return await anyio.connect_tcp(address, port)
+        stream = await _connected(*_place(proxy), way)
+        try:
+            await _ask_through(stream, host, port, proxy)
+        except BaseException:
+            await anyio.aclose_forcefully(stream)
+            raise
+        return stream
+
+
+async def _connected(scheme: str, host: str, port: int, way: Outbound) -> ByteStream:
+    if scheme == "https":
+        context = trusting(anyio.current_time(), way)
+        return await anyio.connect_tcp(host, port, tls=True, ssl_context=context)
+    return await anyio.connect_tcp(host, port)
+
+
+async def _ask_through(stream: ByteStream, host: str, port: int, proxy: SplitResult) -> None:
+    """Have a proxy lead on to a host.
+
+    Raises:
+        OSError: It does not.
+    """
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    asked = h11.Request(method="CONNECT", target=place, headers=[("host", place), *login_of(proxy)])
+    answer = bytearray()
+    try:
+        await stream.send(h11.Connection(h11.CLIENT).send(asked) or b"")
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += await stream.receive(1)  # what follows is the host's, who may speak first
+            if len(answer) > MOST_ANSWER:
+                break
+    except (anyio.EndOfStream, *GONE):
+        pass
+    told = re.match(rb"HTTP/1\.[01] (\d{3})", answer)
+    if told is None or not told[1].startswith(b"2"):
+        said = f"answered {int(told[1])}" if told else "gave no answer of HTTP"
+        raise ProxyError(f"the proxy {proxy.hostname}, which the environment names, {said} for {place}")
+
+
+def through(url: SplitResult, head: h11.Request, way: Outbound) -> h11.Request:
+    """Return the head of a request as it is sent: a proxy is asked for a plain address as a whole.
+
+    Raises:
+        OSError: The proxy is none.
+    """
+    scheme, host, port = _place(url)
+    if scheme == "https" or (proxy := proxy_to(host, port, way)) is None:
+        return head
+    target = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{head.target.decode('latin-1')}"
+    return h11.Request(method=head.method, target=target, headers=[*head.headers, *login_of(proxy)])
 
 
 def _place(url: SplitResult) -> tuple[str, str, int]:

@@ -128,7 +128,7 @@ class ProcessLauncher:
         self._settings = settings
         self.account = account_of(settings, self._environ)
         """The account that pays for the agents that it launches."""
-        self._gateway = self._own_gateway if has_gateway(settings) else None
+        self._gateway = self._own_gateway if has_gateway(settings, self._environ) else None
 
     def directory(self, agent: str, number: int = 1) -> Path:
         """Return the directory of the shim of an agent's launch: a directory serves one launch."""

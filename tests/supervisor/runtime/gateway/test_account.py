@@ -1,9 +1,11 @@
 """An account is named by its credential, and the name gives nothing of it away."""
 
+from typing import Any
+
 import pytest
 
 from supervisor.config.model import Agent
-from supervisor.runtime.gateway.account import account_of
+from supervisor.runtime.gateway.account import account_of, has_gateway
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,24 @@ def test_several_credentials_of_one_program_are_several_accounts() -> None:
     assert len(set(named)) == 3
     assert named[2] == "command:op"
     assert not any("show" in each or "two" in each for each in named)
+
+
+@pytest.mark.parametrize(
+    ("agent", "environ", "has"),
+    [
+        ({}, {"ANTHROPIC_API_KEY": "k"}, True),
+        ({"environment": {"ANTHROPIC_AUTH_TOKEN": "k"}}, {}, True),
+        ({}, {"CLAUDE_CODE_OAUTH_TOKEN": "k"}, True),
+        ({}, {}, False),
+        ({"credential": "login"}, {}, True),
+        ({"sandbox": "auto"}, {}, True),
+        ({}, {"ANTHROPIC_API_KEY": "k", "CLAUDE_CODE_USE_BEDROCK": "1"}, False),
+        ({}, {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_UNIX_SOCKET": "/run/model"}, False),
+        ({"credential": "inherited"}, {"ANTHROPIC_API_KEY": "k"}, False),
+        ({"credential": "inherited", "sandbox": "auto"}, {"ANTHROPIC_API_KEY": "k"}, False),
+    ],
+)
+def test_agents_are_behind_the_gateway_wherever_it_keeps_a_credential_from_them(
+    agent: dict[str, Any], environ: dict[str, str], has: bool
+) -> None:
+    assert has_gateway(Agent.model_validate(agent), environ) is has
