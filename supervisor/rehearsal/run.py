@@ -15,7 +15,7 @@ from monitors.contract.actions import Review
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.issues import Issue
 from supervisor.config import paths
-from supervisor.config.model import Config
+from supervisor.config.model import INHERITED, Config
 from supervisor.config.problems import explain
 from supervisor.protocol import events
 from supervisor.protocol.records import decode
@@ -114,7 +114,10 @@ def _policy(scenario: Scenario, places: ScenarioPaths, cli: str | None, director
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {explain(e, Config)}" for e in error.errors())
         raise UsageError(f"The scenario's policy is wrong, so nothing was started: {wrong}") from None
-    return config.model_copy(update={"agent": config.agent.model_copy(update={"command": cli})}) if cli else config
+    pays = config.agent.sandbox != "none" or config.agent.credential or config.agent.credentials
+    usual = {} if pays else {"credential": INHERITED}  # the scripted model's key is worth nothing to anybody
+    own = {"command": cli} if cli else {}
+    return config.model_copy(update={"agent": config.agent.model_copy(update={**usual, **own})})
 
 
 async def _run(

@@ -19,7 +19,7 @@ async def test_an_agent_of_a_daemon_with_a_key_and_a_dead_proxy_reaches_the_mode
 ) -> None:
     make_repository(tmp_path / "repo", {"README.md": "hello"})
     environ = {"ANTHROPIC_API_KEY": KEY, "HTTPS_PROXY": "http://127.0.0.1:9"}
-    steps = [bash("env > seen.txt"), Say("done")]
+    steps = bash("env > seen.txt"), Say("done")
     async with live(tmp_path, steps, {"agent": {"credential": ""}}, environ) as stage:
         await stage.submit("work")
         assert await over(stage) is AgentState.DONE
