@@ -196,7 +196,7 @@ _OWN_SERVERS = frozenset({"memory", "scratch", "scratchpad", "todo", "local", "i
 """Servers that keep what is an agent's own, or judged by its path or its statements."""
 _PUT_ASIDE = frozenset({"email", "emails", "mail", "message", "messages", "thread", "threads", "note", "notes", "issue", "task", "card", "item", "conversation"})  # fmt: skip
 """Things that are archived every day, and found again where they are archived."""
-_TRIED = re.compile(r"(?:\A|[-_./ ])(?:tests?|draft|tmp|temp|scratch|sandbox|demo|example|local|dev)(?:\Z|[-_./ \d])", re.IGNORECASE)  # fmt: skip
+_TRIED = re.compile(r"(?:\A|[-_./ ])(?:tests?|draft|tmp|temp|scratch|sandbox|demo|local|dev)(?:\Z|[-_./ \d])", re.IGNORECASE)  # fmt: skip
 _REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
 
 
@@ -221,9 +221,18 @@ _TURNS = frozenset({"update", "set", "toggle", "enable", "disable", "turn", "mod
 _PRODUCTION = re.compile(r"(?:\A|[-_./:=])(?:prod|production)(?:\Z|[-_./:])", re.IGNORECASE)
 
 
+_TRACKED = frozenset({"page", "issue", "ticket", "task", "record", "comment", "block", "note", "card", "document", "doc", "message", "pull", "request", "pr", "epic", "story", "event", "annotation", "row", "incident"})  # fmt: skip
+"""Things that say something of production and are none."""
+
+
 def _changes_production(verbs: list[str], given: Mapping[str, Any]) -> bool:
     """Whether a tool changes what is in production, by its name, its environment or a short name among its fields."""
-    if not _LOOKS.isdisjoint(verbs[:1]) or given.get("dry_run") is True or given.get("dryRun") is True:
+    if (
+        not _TRACKED.isdisjoint(verbs)
+        or not _LOOKS.isdisjoint(verbs[:1])
+        or given.get("dry_run") is True
+        or given.get("dryRun") is True
+    ):
         return False
     deploys = not _DEPLOYS.isdisjoint(verbs)
     if deploys and not {"prod", "production"}.isdisjoint(verbs):
@@ -308,6 +317,8 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     for name, value in given.items():
         stated = str(name).lower() in _CODE_FIELDS or (isinstance(value, str) and _LOSES_ALL.search(value[:MAX_TEXT]))
         stated = stated or (str(name).lower() in _TYPED and not _TERMINALS.isdisjoint(every))
+        if isinstance(value, str) and _LOSES_ALL.search(value[:MAX_TEXT]):
+            yield from command_findings(f"mongosh --eval {shlex.quote(value[:MAX_TEXT])}", scene)[0]
         if stated and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
             yield from _unread(value)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import tells, tells_all
-from monitors.review.checks.shells import DECODERS, downloads
+from monitors.review.checks.shells import DECODERS, downloads, from_strangers
 from monitors.review.languages.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
 from monitors.review.languages.uses import MAX_CODE
 from monitors.review.rules import levels
@@ -215,7 +215,9 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
             continue
         yield Finding(
             "shell.run-brought",
-            levels.CARE if origin.how == "cloned" or shown(scene, path) else levels.HARM,
+            levels.CARE
+            if shown(scene, path) or (origin.how == "cloned" and not from_strangers(origin.by))
+            else levels.HARM,
             f"runs {scene.places.shown(path)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
             "Read it first, then run it.",
             effect=effect("code_execution", f"runs what an earlier call has {origin.how}", target=path),
@@ -246,7 +248,7 @@ def _of_project(scene: Scene, one: Invocation) -> Iterator[Finding]:
     if origin is not None and origin.how in _PROJECTS and (not one.args or any(map(_TARGETS.match, one.operands()))):
         yield Finding(
             "shell.run-brought",
-            levels.CARE,
+            levels.HARM if from_strangers(origin.by) else levels.CARE,
             f"builds {scene.places.shown(folder)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
             "Read its build files first.",
             effect=effect("code_execution", f"builds what an earlier call has {origin.how}", target=folder),

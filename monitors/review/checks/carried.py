@@ -12,7 +12,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, sent_secret
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.secret_names import names_secret, secret_variable
+from monitors.review.shell.secret_names import hosts_in, names_secret, secret_variable, shown_to_strangers
 
 CLIENTS = frozenset({"curl", "wget", "http", "https", "xh"})
 """Programs that log in by headers and options, and send addresses and bodies."""
@@ -80,6 +80,7 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
         if name:
             yield named_variable(name)
         yield from _told(scene, word.source)
+    yield from _shown(scene, invocation)
     given = invocation.input
     if not given.known and given.text and (name := secret_variable(given.text)):
         yield named_variable(name)
@@ -93,6 +94,20 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
         past = scene.past.get(path)
         if past is not None and past.how == "secret":
             yield f"a file to another machine into which `{past.by}` has written a secret in an earlier call"
+
+
+def _shown(scene: Scene, invocation: Invocation) -> Iterator[str]:
+    """Yield the secrets by which the invocation logs in at a host that did not give them out."""
+    hosts = hosts_in(invocation.args) if invocation.name in CLIENTS else []
+    for word in invocation.args if hosts else ():
+        name = "" if word.known else secret_variable(word)
+        if name and shown_to_strangers(name, hosts):
+            yield f"{named_variable(name)}, to {hosts[0]}, which has not given it out"
+        for source in word.source:
+            within = [one for path in source.args for one in scene.within(scene.path(path, source))]
+            for one in (source, *within):
+                if shows_secret(scene, one) and shown_to_strangers(one.name, hosts):
+                    yield f"a secret to {hosts[0]}, which has not given it out: `{one.text()}`"
 
 
 def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:

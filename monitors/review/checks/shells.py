@@ -178,7 +178,7 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
         return _download(invocation, loud.text())
     cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
     if cloned is not None:
-        return _download(invocation, cloned.text(), levels.CARE)
+        return _download(invocation, cloned.text(), levels.HARM if from_strangers(cloned.text()) else levels.CARE)
     hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:
         return Finding(
@@ -204,6 +204,17 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
             effect=effect("code_execution", "runs what a command prints"),
         )
     return None
+
+
+_STRANGER = re.compile(
+    r"(?:https?|git|ssh)://(?!(?:[\w-]+@)?(?:[\w.-]+\.)?(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|codeberg\.org|sr\.ht|googlesource\.com|gnu\.org|kernel\.org|apache\.org|debian\.org|visualstudio\.com|azure\.com|huggingface\.co|internal|corp|lan|local|intranet|freedesktop\.org|gnome\.org|kde\.org|savannah\.\w+|launchpad\.net|sourceforge\.net|python\.org|mozilla\.org|videolan\.org|ffmpeg\.org)[/:]|localhost|127\.)",
+    re.IGNORECASE,
+)
+
+
+def from_strangers(text: str) -> bool:
+    """Whether a command names an address that is of no known forge and of no network of one's own."""
+    return _STRANGER.search(text) is not None
 
 
 _FILTERS = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "jq", "yq", "cut", "tr", "perl", "ruby", "python", "python3", "node", "php", "fold", "paste", "dc", "bc", "m4", "envsubst", "column", "fmt", "iconv"})  # fmt: skip

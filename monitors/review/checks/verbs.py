@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
-from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.invocation import Arg, Invocation, arg
 
-_DESTROYS = frozenset({"delete", "destroy", "purge", "drop", "wipe", "nuke", "erase", "terminate", "obliterate", "truncate", "dropdb", "deleteall", "delete-all", "remove-all", "destroy-all", "purge-all", "factory-reset", "expunge", "decommission", "deregister", "unregister"})  # fmt: skip
+_DESTROYS = frozenset({"delete", "destroy", "purge", "drop", "wipe", "nuke", "erase", "terminate", "obliterate", "truncate", "dropdb", "deleteall", "delete-all", "remove-all", "destroy-all", "purge-all", "factory-reset", "expunge", "decommission", "deregister", "unregister", "unjoin", "deprovision"})  # fmt: skip
 _REMOVES = frozenset(
     {
         "remove",
@@ -97,10 +97,12 @@ _NAMED = re.compile(
 _LOSING = re.compile(r"--?(?:delete|purge|destroy|wipe|erase|empty|nuke|unmerge|clean|remove|rm|trash)[\w-]*\Z")
 """Options of programs that work outside of the workspace: in it they are those of many builds."""
 _OUTSIDE = re.compile(
-    r"(?:~|/(?!dev/|tmp/))[^\s]*\Z|[\w.-]{0,40}@?(?!localhost\b)[\w-]{2,40}(?:\.[\w-]{1,40})*:(?:/(?!/)|~)|[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
+    r"(?!127\.|0\.)\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\Z|(?:~|/(?!dev/|tmp/))[^\s]*\Z|[\w.-]{0,40}@?(?!localhost\b)[\w-]{2,40}(?:\.[\w-]{1,40})*:(?:/(?!/)|~)|[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
 )
 """A path outside of the workspace, an address, or the name of a host; a name with one dot is mostly a file's."""
-_HOST = re.compile(r"[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}(?:\Z|:)|[\w.@-]{2,80}:[/~]")
+_HOST = re.compile(
+    r"(?!127\.|0\.|169\.254\.)\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\Z|[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}(?:\Z|:)|[\w.@-]{2,80}:[/~]"
+)
 """A login on another machine, or a path there."""
 _THROUGHOUT = re.compile(r"-[fNydDvqaxn]{0,4}[rR][fNydDvqaxn]{0,4}\Z|--recurs(?:e|ive)\Z")
 """Options by which a program goes through all there is below a directory."""
@@ -108,8 +110,10 @@ _UNASKED = re.compile(
     r"-[rRdDvqaxn]{0,4}[fNy][rRdDvqaxn]{0,4}\Z|--?(?:force|yes|assume-yes|no-?prompt|no-?confirm|batch)\Z"
 )
 """Options by which a program goes on without a question."""
+_TAKES_ALL = frozenset({"rm", "remove", "kill", "cancel", "del", "stop", "drain", "clear"})
+_ALL = frozenset({"-all", "--all", "-a", "all"})
 _FORCE = frozenset({"-force", "--force", "--force-yes"})
-_TAKES = frozenset({"remove", "rm", "del", "uninstall", "prune", "flush", "evict", "unpublish"})
+_TAKES = frozenset({"remove", "rm", "del", "uninstall", "prune", "flush", "evict", "unpublish", "reset", "unjoin"})
 """Verbs that take something away for good, of the milder ones."""
 _SPLIT = re.compile(r"[:_.-]|(?<=[a-z0-9])(?=[A-Z])")
 """Between the parts of a name: `delete-table`, `DeleteTable`."""
@@ -130,6 +134,9 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
     verbs = _verbs(operands)
     destroys = destroying(invocation, operands)
     named = _NAMED.search(invocation.name) is not None and bool(invocation.args)
+    named = named or (
+        not _TAKES_ALL.isdisjoint(re.split(r"[_-]", invocation.name)[1:]) and not _ALL.isdisjoint(invocation.args)
+    )
     out = any(_LOSING.match(word) for word in invocation.args) and any(_OUTSIDE.match(word) for word in operands)
     if (
         destroys
@@ -164,13 +171,15 @@ def _goes_outside(invocation: Invocation, verbs: list[Arg]) -> bool:
 
     It goes through all there is without a question, or forces another machine, or takes away what has an address.
     """
-    if not any(map(_OUTSIDE.match, invocation.args)):
+    words = [word.partition("=")[2] if word[:2] == "--" and "=" in word else word for word in invocation.args]
+    if not any(map(_OUTSIDE.match, words)):
         return False
-    words = invocation.args
     if any(map(_THROUGHOUT.match, words)) and any(map(_UNASKED.match, words)):
         return True
     remote = any("://" in word or _HOST.match(word) for word in words)
-    return remote and (not _FORCE.isdisjoint(words) or not _TAKES.isdisjoint(word.lower() for word in verbs[:2]))
+    return remote and (
+        not _FORCE.isdisjoint(invocation.args) or not _TAKES.isdisjoint(word.lower() for word in verbs[:2])
+    )
 
 
 def is_dry(invocation: Invocation) -> bool:
@@ -182,7 +191,14 @@ def is_dry(invocation: Invocation) -> bool:
 
 
 def _verbs(operands: list[Arg]) -> list[Arg]:
-    return [word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)]
+    called = [arg(found[1]) for word in operands[:6] if word.known and (found := _METHOD.fullmatch(word))]
+    return called + [
+        word for word in operands[:3] if word.known and re.fullmatch(r"[A-Za-z][A-Za-z0-9:_-]{1,30}", word)
+    ]
+
+
+_METHOD = re.compile(r"(?:[a-z][\w]{0,40}\.){1,8}[A-Z]\w{0,60}[/.]([A-Z]\w{1,60})")
+"""A method of a service, as programs for remote calls name it: `admin.v1.Users/DeleteAll`."""
 
 
 def destroying(invocation: Invocation, operands: list[Arg]) -> str:

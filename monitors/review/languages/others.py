@@ -5,6 +5,8 @@ assembled at run time is noticed by the call that would run it.
 """
 
 import re
+import shlex
+from collections.abc import Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later, sought
@@ -82,15 +84,15 @@ _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createW
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
 _PATH = sought(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
-_CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
+_CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|file_get_contents\(\s?[\"']https?:|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch contents http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
 _LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
     "server listen bind httpd webrick",
     re.IGNORECASE,
 )
 _SENDS = sought(
-    r"\bPOST\b|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post",
-    "post pipe request put upload",
+    r"\bPOST\b|http_build_query|\.post\(|\.pipe\(\s*require|request\(|\.put\(|upload|UploadString|-Method\s+Post",
+    "post pipe request put upload http_build_query",
     re.IGNORECASE,
 )
 _OF_ENVIRONMENT = r"(?:process\.env\.|process\.env\[[\"']|Deno\.env\.get\([\"']|Bun\.env\.|ENV\[[\"']|ENV\.fetch\([\"']|\$ENV\{[\"']?|getenv\([\"']|\$_(?:ENV|SERVER)\[[\"']|\$env:)(\w{1,80})"
@@ -163,6 +165,8 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     found.scripts.extend(match[1] for match in _SPAWNS.finditer(code))
     if texts and len(found.scripts) <= MAX_SCRIPTS:
         found.scripts.extend(command for command in commands_in(code) if command not in found.scripts)
+    if _OF_STORE.search(code) and not _AT_HOME.search(code):
+        found.scripts.extend(_told_stores(code))
     found.runs = bool(found.scripts) or _RUNS_SOMEHOW.search(code) is not None
     recursive = "/" if _RECURSIVE.search(code) else ""
     for match in _DELETE.finditer(code):
@@ -185,6 +189,42 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) else ""
     )
     return found
+
+
+_OF_STORE = sought(
+    r"(?:\brequire|\bfrom|\bimport|\buse)\b\s{0,3}\(?\s{0,3}[\"'](?:node:)?(?:@aws-sdk/|@google-cloud/|@azure/|@elastic/|@prisma/|@octokit/|@slack/|@supabase/|@planetscale/|@neondatabase/|aws-sdk|mongodb|mongoose|pg|postgres|mysql2?|mariadb|ioredis|redis|knex|sequelize|typeorm|stripe|firebase-admin|octokit|mssql|oracledb|cassandra-driver|neo4j-driver|kafkajs|ldapjs|algoliasearch|sequel|sequel_pg|activerecord|aws-sdk-\w{1,40}|mongo|dalli)\b",
+    "aws google-cloud azure elastic prisma octokit slack supabase planetscale neon mongo pg postgres mysql mariadb redis knex sequel typeorm stripe firebase mssql oracledb cassandra neo4j kafka ldap algolia activerecord dalli",
+)
+"""A library of stores, or of others' services."""
+_AT_HOME = sought(r"localhost|127\.0\.0\.1|\[::1\]|:memory:|_test\b|\btest_", "localhost 127. ::1 memory test")
+_EMPTIED = sought(
+    r"[.\s](flush_?all|flush_?db|drop_?database|drop_?collection|truncate_?table|drop)\s?\(|(?:\bnew\s{1,3}|\.)((?:delete|terminate|destroy|purge|drop|remove)(?:Bucket|Table|Database|Instance|Cluster|Collection|Index|Queue|Topic|Stack|Function|User|Volume|Snapshot|Repo|Repository|Project|Group|Key|Secret|Domain|Customer|Object|Stream)\w{0,30})\(",
+    "flush drop truncate delete terminate destroy purge remove",
+    re.IGNORECASE,
+)
+"""A call that empties a store, or takes away what others use; a list and a text have no such calls."""
+_ASKED = sought(
+    r"\.(?:query|execute|raw|exec|run|\$executeRaw(?:Unsafe)?|none|any)\s?\(?\s?" + _QUOTED,
+    "query exec raw run none any",
+)
+MAX_TOLD = 20
+"""Most calls of one kind that stores are told by."""
+
+
+def _told_stores(code: str) -> Iterator[str]:
+    """Yield what code has stores do, as the same said to their programs."""
+    for match in islice(_EMPTIED.finditer(code), MAX_TOLD):
+        if match[1]:
+            yield "redis-cli FLUSHALL" if match[1].lower().startswith("flush") else "mongosh --eval 'db.dropDatabase()'"
+        else:
+            yield f"aws sdk {_HUMPS.sub('-', match[2]).lower()}"
+    for match in islice(_ASKED.finditer(code), MAX_TOLD):
+        yield f"psql -c {shlex.quote(_literal(match)[:MAX_STATEMENT])}"
+
+
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+MAX_STATEMENT = 2_000
+"""Most characters of a statement that is judged."""
 
 
 _KILLS_PARENT = sought(

@@ -86,7 +86,9 @@ def _continuous_integration(text: str) -> Iterator[Recipe]:
     """Commands of a CI file; its expressions for secrets become names of variables that say so."""
 
     def value(match: re.Match[str]) -> str:
-        return "$ALL_SECRETS" if "toJSON" in match[1] else "$" + re.sub(r"\W+", "_", match[1].strip())
+        name = "$ALL_SECRETS" if "toJSON" in match[1] else "$" + re.sub(r"\W+", "_", match[1].strip())
+        before = match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
+        return f"'\"{name}\"'" if before.count("'") % 2 else name  # no quotes keep the forge from putting it in
 
     for recipe in _yaml_commands(text):
         yield recipe._replace(code=_EXPRESSION.sub(value, recipe.code), elsewhere=True)

@@ -455,6 +455,8 @@ class _Reading:
             return code
         if not isinstance(node.args[0] if node.args else None, ast.Constant):
             self._found.hidden = self._found.hidden or _hidden(node)
+            if self._found.connects and (text is None or HOLE in text):
+                self._found.hidden = self._found.hidden or "decodes or fetches code, and runs code"
         if text is not None and HOLE not in text:
             tree = _parsed(text)
             if tree is not None and self._deep < MAX_CALLS:

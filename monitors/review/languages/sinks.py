@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, secret_of, text_of
 from monitors.review.languages.literals import PROGRAMS, begins
 from monitors.review.languages.uses import Uses
-from monitors.review.shell.secret_names import mark, secret_variable
+from monitors.review.shell.secret_names import hosts_in, mark, secret_variable, shown_to_strangers
 
 MAX_FOUND = 300
 """Most paths of one kind that are noted."""
@@ -44,9 +44,18 @@ _LOSES = re.compile(r"\s*(?:drop|truncate|delete\s+from|alter|grant|revoke|updat
 _LOCAL_STORES = frozenset({"sqlite3", "duckdb", "aiosqlite"})
 _SDK = {
     "boto3": "aws sdk", "botocore": "aws sdk", "huggingface_hub": "huggingface-cli repo", "github": "gh repo",
-    "gitlab": "glab repo", "stripe": "stripe sdk",
+    "gitlab": "glab repo", "stripe": "stripe sdk", **dict.fromkeys((
+        "elasticsearch", "opensearchpy", "azure", "google", "slack_sdk", "notion_client", "pinecone", "qdrant_client",
+        "weaviate", "hcloud", "openstack", "digitalocean", "cloudflare", "jira", "twilio", "proxmoxer", "confluent_kafka",
+        "cassandra", "ldap3", "kafka", "algoliasearch", "sendgrid", "shopify", "simple_salesforce", "okta", "auth0", "asana",
+        "linode_api4", "heroku3", "tencentcloud", "oci", "pymilvus", "influxdb_client", "pika",
+    ), "aws sdk"),
 }  # fmt: skip
 """Libraries of others' services, each with the program that a call to end something is judged as."""
+_AT_HOME = re.compile(
+    r"(?:[a-z+]{2,20}://)?(?:[^@/\s]{0,80}@)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|\Z)"
+)
+"""An address of this machine, where stores for tests and development are."""
 _CLUSTER = re.compile(r"delete_(?:namespaced_|collection_)?(\w+)\Z")
 IS_PATH = re.compile(r"^(?:~|\.{0,2}/)|\{\}")
 """Texts that are surely paths."""
@@ -131,7 +140,10 @@ def called(
         _killed(found, owner, values, path)
     elif name in _STATEMENTS and first and _LOSES.match(first) and not found.imports & _LOCAL_STORES:
         found.scripts.append(f"psql -c {shlex.quote(first)}")
-    _sdk(found, name, path)
+    found.at_home = found.at_home or any(
+        text and _AT_HOME.match(text) for text in (*texts, *map(text_of, named_.values()))
+    )
+    _sdk(found, owner, name, path)
     _network(found, owner, name, values, named_, path)
 
 
@@ -204,12 +216,16 @@ def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None
         found.scripts.append("kill -9 -1")
 
 
-def _sdk(found: Uses, name: str, path: str) -> None:
+def _sdk(found: Uses, owner: str, name: str, path: str) -> None:
     """Calls of the clouds' and clusters' libraries, as the same said to their programs."""
     library = path.partition(".")[0]
+    if owner == "?" and library not in _SDK:  # something that a library has listed, as far as is known
+        library = next((one for one in found.imports if one in _SDK), library)
     if name in _FLUSHES and found.imports & {"redis", "valkey", "pymongo", "motor"}:
         found.scripts.append(_FLUSHES[name])
-    whole = name in ("delete", "terminate", "destroy", "empty")
+    whole = name in ("delete", "terminate", "destroy", "empty", "purge", "delete_by_query")
+    if found.at_home:
+        return
     if library in _SDK and (whole or name.startswith(("delete_", "terminate_", "destroy_", "purge_"))):
         found.scripts.append(f"{_SDK[library]} {'delete-all' if whole else name.replace('_', '-')}")
     elif library == "kubernetes" and (kind := _CLUSTER.match(name)):
@@ -245,6 +261,9 @@ def _carried(found: Uses, name: str, values: Sequence[Value], named_: Mapping[st
     operands = (*values, *(value for key, value in named_.items() if key not in _LOGS_IN))
     if not any(_HERE.match(partly(value)) for value in operands) and name not in ("Session", "Client", "AsyncClient"):
         found.secret = found.secret or secret_of(operands)
+        logs_in = secret_of(tuple(value for key, value in named_.items() if key in _LOGS_IN))
+        if logs_in and shown_to_strangers(logs_in, hosts_in(map(partly, values[:2]))):
+            found.secret = found.secret or logs_in
 
 
 def _quoted(words: list[str]) -> str:

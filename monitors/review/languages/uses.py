@@ -34,6 +34,8 @@ class Uses:
     """The directory that it goes to before it runs programs; empty if it stays."""
     environment: dict[str, str] = field(default_factory=dict)
     """Variables that it sets for what it starts."""
+    at_home: bool = False
+    """Whether a store or server of this machine is among the operands of its calls."""
     imports: set[str] = field(default_factory=set)
     """Libraries that it uses."""
     bomb: bool = False

@@ -33,12 +33,18 @@ def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[F
     """
     for found in _checks(scene, invocation, uses):
         if found is not None:
-            yield _in_production(scene, invocation, found) if found.risk == levels.CARE else found
+            yield _in_production(scene, invocation, found) if levels.MODERATE <= found.risk <= levels.CARE else found
 
 
 def _in_production(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
     """Return a finding that asks for care, as harm if it is about what others have in production."""
     about = found.effect is not None and (found.effect.type in SHARED or bool(invocation.inside))
+    if found.risk < levels.CARE and (
+        found.effect is None
+        or found.effect.type not in _PRODUCED
+        or not changes_production(invocation, scene.book.operands(invocation), scene.production)
+    ):
+        return found
     if not about or found.rule.startswith("secrets.") or not names_production(invocation, scene.production):
         return found
     return replace(found, risk=levels.HARM, why=f"{found.why} in production", instead=_BY_A_PERSON)

@@ -99,6 +99,8 @@ def names_production(invocation: Invocation, selected: Collection[str] = ()) -> 
 def changes_production(invocation: Invocation, operands: Sequence[str], selected: Collection[str]) -> bool:
     """Whether a program that keeps what others use is told to change what is in production."""
     verbs = {piece.lower() for word in operands[:4] if len(word) <= 40 for piece in re.split(r"[:_-]", word)}
+    if "sync" in verbs and "://" in " ".join(operands[:-1]) and "://" not in operands[-1]:
+        return False  # it copies to this machine
     if verbs.isdisjoint(_CHANGES) or any(map(_REHEARSES.match, invocation.args)):
         return False
     return names_production(invocation, selected)

@@ -65,7 +65,7 @@ def test_everyday_work_in_the_workspace_is_allowed(command: str) -> None:
     assert in_workspace(command).decision is Decision.ALLOW
 
 
-@pytest.mark.parametrize("command", ["git commit --no-verify -m x", "pip install git+https://example.com/x"])
+@pytest.mark.parametrize("command", ["git commit --no-verify -m x", "pip install git+https://github.com/a/b"])
 def test_what_somebody_should_think_about_is_warned(command: str) -> None:
     assert in_workspace(command).decision is Decision.WARN
 

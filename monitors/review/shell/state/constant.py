@@ -160,6 +160,12 @@ def _mktemp(invocation: Invocation) -> str | None:
     return template or "/tmp/mktemp.XXXXXXXXXX"  # noqa: S108 — a stand-in that is never opened
 
 
+def _path(invocation: Invocation) -> str | None:
+    """The path as it is written: links on the way to it are followed where it is judged."""
+    named = [word for word in invocation.args if word[:1] != "-"]
+    return named[0] if len(named) == 1 and named[0][:1] in "/~" else None
+
+
 _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "echo": _echo,
     "printf": _printf,
@@ -178,6 +184,8 @@ _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "command": _command,
     "basename": _basename,
     "mktemp": _mktemp,
+    "readlink": _path,
+    "realpath": _path,
     "sort": _head,
     "uniq": _head,
 }
