@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from supervisor.config.reference import reference_markdown
 from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario
 from supervisor.rehearsal.scenario import Scenario
 from tests import drawings
 from tests.bench import figure_tables
+from tests.reference import reference_markdown
 
 ROOT = Path(__file__).parent.parent
 

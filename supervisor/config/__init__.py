@@ -9,7 +9,6 @@ model           the whole configuration, with its defaults, and the sections tha
 paths           the paths of state, runtime files and socket, and the creation of their directories
 problems        faults of values, as sentences
 programs        keys of the configuration whose values are programs or code
-reference       the list of all keys for readers, drawn from the model
 settings_guard  how a repository's settings are let into an agent's CLI, or kept out of it
 sources         the files and variables that a configuration may come from, whether there are any, and what they hold
 yaml_tree       YAML to plain values that know the line and column they came from

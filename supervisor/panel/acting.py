@@ -33,11 +33,11 @@ def _endpoint(link: PanelLink, action: PanelAction) -> Callable[[Request], Await
             typed = next(reversed(parts.values()), "")
             if action.confirm and body.get("confirm") != typed:
                 raise UsageError(f"Nothing was changed: what was typed is not {typed}.")
-            done = await _ask(link, action, parts, {**body, **parts, "checkpoint": typed, "now": Clock().wall()})
+            done = await _ask(link, action, {**body, **parts, "checkpoint": typed, "now": Clock().wall()})
         except ChaperonError as error:
             return refused(error)
         told: dict[str, Any] = {"says": action.says(done), "done": done if isinstance(done, dict) else {}}
-        return JSONResponse({**told, "go": go} if (go := action.go(done, body)) else told)
+        return JSONResponse({**told, "go": go} if (go := action.page(done, body)) else told)
 
     return answer
 
@@ -62,8 +62,8 @@ def trial_routes(trials: Trials) -> list[Route]:
     ]
 
 
-async def _ask(link: PanelLink, action: PanelAction, parts: dict[str, str], body: Body) -> Any:
-    target = action.target(parts, body)
+async def _ask(link: PanelLink, action: PanelAction, body: Body) -> Any:
+    target = action.target(body)
     if action.method == "DELETE":
         return await link.delete(target)
     return await link.post(target, action.body(body), seconds=None)

@@ -3,6 +3,7 @@
 Pure: `acting` sends them. A page's form has texts; a body has what the daemon's API wants.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -10,15 +11,14 @@ from typing import Any
 
 from monitors.contract.errors import UsageError
 from monitors.contract.wording import counted
-from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
 from supervisor.panel.pages.checkpoints import address, rolled_back
 from supervisor.panel.pages.parts import path
 from supervisor.panel.pages.projects import project_address
-from supervisor.panel.reading import agent_path, task_path
 
 Body = Mapping[str, Any]
-Parts = Mapping[str, str]
+NAMED = re.compile(r"\{(\w+)\}")
+"""A name in a route, in whose place a value stands."""
 
 MINUTE, HOUR = 60.0, 3_600.0
 
@@ -29,21 +29,30 @@ class PanelAction:
 
     Args:
         path: On the panel.
-        target: The path of the daemon's API, of the parts of ours and of what the page sent.
         body: The request to it, of what the page sent.
         says: What is told when it is done, of the daemon's answer.
-        go: The page that shows what came of it, of the answer and what the page sent; empty to stay.
+        go: The page that shows what came of it, or what makes its path of the answer and what the page sent.
+        route: The daemon's route, if it is another than the path below `/v1`.
         confirm: Whether the last part of the path must have been typed.
         method: `POST` or `DELETE`.
     """
 
     path: str
-    target: Callable[[Parts, Body], str]
     body: Callable[[Body], Any]
     says: Callable[[Any], str]
-    go: Callable[[Any, Body], str] = lambda _done, _body: ""
+    go: Callable[[Any, Body], str] | str = ""
+    route: str = ""
     confirm: bool = False
     method: str = "POST"
+
+    def target(self, given: Body) -> str:
+        """Return the path of the daemon's API, of the parts of ours and of what the page sent; raises UsageError."""
+        route = self.route or f"/v1{self.path}"
+        return NAMED.sub(lambda found: path_part(str(given.get(found[1]) or ""), "The page"), route)
+
+    def page(self, done: Any, body: Body) -> str:
+        """Return the page that shows what came of it; empty to stay."""
+        return self.go if isinstance(self.go, str) else self.go(done, body)
 
 
 def text(name: str) -> Callable[[Body], str]:
@@ -87,7 +96,6 @@ def nothing(_body: Body) -> Any:
 def _agent_verb(verb: str, body: Callable[[Body], Any] = nothing) -> PanelAction:
     return PanelAction(
         f"/agents/{{agent}}/{verb}",
-        lambda parts, _: f"{agent_path(parts['agent'])}/{verb}",
         body,
         lambda known: f"{known['agent']} is {known['state']}.",
     )
@@ -96,7 +104,6 @@ def _agent_verb(verb: str, body: Callable[[Body], Any] = nothing) -> PanelAction
 def _task_verb(verb: str, body: Callable[[Body], Any]) -> PanelAction:
     return PanelAction(
         f"/tasks/{{task}}/{verb}",
-        lambda parts, _: f"{task_path(parts['task'])}/{verb}",
         body,
         lambda known: f"{known['task']} is {known['state']}: {known['why']}",
     )
@@ -110,7 +117,6 @@ def _for_label(body: Callable[[Body], Any]) -> Callable[[Body], Any]:
 def _order(control: str, body: Callable[[Body], Any]) -> PanelAction:
     return PanelAction(
         f"/orders/{control}",
-        lambda _, __: f"/v1/orders/{control}",
         _for_label(body),
         lambda done: _ordered(control, done["agents"]),
     )
@@ -125,7 +131,6 @@ def _ordered(control: str, rows: list[dict[str, Any]]) -> str:
 def _merge(verb: str) -> PanelAction:
     return PanelAction(
         f"/merges/{{name}}/{verb}",
-        lambda parts, _: f"/v1/merges/{path_part(parts['name'], 'chaperon merge')}/{verb}",
         texts("into") if verb == "carry-out" else nothing,
         lambda done: f"The merge of {done['branch']} is {done['phase']}: {done['why']}",
     )
@@ -164,10 +169,9 @@ def _removed(rows: Any) -> str:
 def _checkpoint_verb(verb: str, says: Callable[[Any], str], go: str = "") -> PanelAction:
     return PanelAction(
         f"/checkpoints/{{name}}/{verb}",
-        lambda parts, _: f"/v1/checkpoints/{path_part(parts['name'], 'The list')}/{verb}",
         texts("agent"),
         says,
-        lambda _done, _body: go,
+        go,
     )
 
 
@@ -178,7 +182,6 @@ def _lesson(done: Any) -> str:
 ACTIONS = (
     PanelAction(
         "/agents",
-        lambda _, __: "/v1/agents",
         _agent,
         lambda made: f"{made['agent']} is {made['state']}.",
         lambda made, _: path("agents", str(made["agent"])),
@@ -190,84 +193,78 @@ ACTIONS = (
     _agent_verb("stop", texts_and_flags(("reason",), ("force",))),
     PanelAction(
         "/agents/{agent}/approvals/{request}",
-        lambda parts, _: f"{agent_path(parts['agent'])}/approvals/{path_part(parts['request'], 'The board')}",
         lambda body: {"granted": body.get("granted") is True, "note": text("note")(body)},
         lambda known: f"{known['agent']} has its answer.",
     ),
     PanelAction(
         "/agents/{agent}/allowances",
-        lambda parts, _: f"{agent_path(parts['agent'])}/allowances",
         _allowance,
         lambda given: f"{given['agent']} may do that {'once' if given['uses'] == 1 else 'for a while'}.",
     ),
     PanelAction(
         "/agents/{agent}/allowances/{id}/revoke",
-        lambda parts, _: f"{agent_path(parts['agent'])}/allowances/{path_part(parts['id'], 'The page')}",
         nothing,
         lambda _: "That is allowed no more.",
-        lambda _done, _body: "/policy",
+        "/policy",
         method="DELETE",
+        route="/v1/agents/{agent}/allowances/{id}",
     ),
     PanelAction(
         "/agents/{agent}/outcomes",
-        lambda parts, _: f"{agent_path(parts['agent'])}/outcomes",
         texts("pattern", "outcome", "note"),
         _lesson,
     ),
     PanelAction(
         "/outcomes/{pattern}/undo",
-        lambda parts, _: f"/v1/outcomes/{path_part(parts['pattern'], 'The page')}/undo",
         nothing,
         _lesson,
-        lambda _done, _body: "/policy",
+        "/policy",
     ),
     PanelAction(
         "/agents/{agent}/checkpoints",
-        lambda parts, _: f"{agent_path(parts['agent'])}/checkpoints",
         texts("name", "note"),
         lambda made: f"{made['name']} holds the workspace.",
     ),
     PanelAction(
         "/agents/{agent}/remove",
-        lambda _, __: "/v1/removals",
         lambda body: {"agents": [text("agent")(body)], "force": body.get("force") is True},
         _removed,
+        route="/v1/removals",
     ),
     PanelAction(
         "/checkpoints/{name}/rollback",
-        lambda _, body: f"{agent_path(text('agent')(body))}/rollback",
         _rollback,
         rolled_back,
         lambda done, body: address(str(done["undo"]), text("agent")(body)),
         confirm=True,
+        route="/v1/agents/{agent}/rollback",
     ),
     _checkpoint_verb("forget", lambda one: f"{one['name']} is forgotten.", "/checkpoints"),
     _checkpoint_verb("workspace", lambda made: f"It is in {made['workspace']}."),
     PanelAction(
         "/projects",
-        lambda _, __: project_checkpoints.PATH,
         texts("project", "name", "note"),
         lambda made: f"{made['name']} holds {made['project']}.",
         lambda made, _: project_address(str(made["name"]), str(made["project"])),
+        route="/v1/project-checkpoints",
     ),
     PanelAction(
         "/projects/{name}/forget",
-        lambda parts, _: f"{project_checkpoints.path_of(parts['name'])}/forget",
         texts("project"),
         lambda one: f"{one['name']} is forgotten.",
-        lambda _done, _body: "/projects",
+        "/projects",
+        route="/v1/project-checkpoints/{name}/forget",
     ),
     PanelAction(
         "/projects/{name}/rollback",
-        lambda parts, _: f"{project_checkpoints.path_of(parts['name'])}/rollback",
         texts_and_flags(("project", "request_id"), ("with_branches", "unusual")),
         lambda done: f"{done['project']} is as in {done['checkpoint']}. This page undoes it.",
         lambda done, _: project_address(str(done["undo"]), str(done["project"])),
         confirm=True,
+        route="/v1/project-checkpoints/{name}/rollback",
     ),
     PanelAction(
         "/incidents/{incident}/recovery",
-        lambda parts, _: f"/v1/incidents/{path_part(parts['incident'], 'The list')}/recovery",
         texts("option"),
         lambda done: str(done["says"]),
     ),
@@ -277,20 +274,17 @@ ACTIONS = (
     _order("stop", texts_and_flags(("reason",), ("force",))),
     PanelAction(
         "/drain",
-        lambda _, __: "/v1/drain",
         _for_label(lambda body: {"on": body.get("on") is True, "reason": text("reason")(body)}),
         lambda state: "No new task is taken." if state["on"] else "New tasks are taken.",
     ),
     PanelAction(
         "/autopilot",
-        lambda _, __: "/v1/autopilot",
         _autopilot,
         lambda _: "The agents are left alone until then.",
     ),
-    PanelAction("/autopilot/end", lambda _, __: "/v1/autopilot/end", nothing, lambda _: "You are there again."),
+    PanelAction("/autopilot/end", nothing, lambda _: "You are there again."),
     PanelAction(
         "/tasks",
-        lambda _, __: "/v1/tasks",
         _task,
         lambda added: f"{added['tasks'][0]['task']} waits for an agent.",
         lambda added, _: path("tasks", str(added["tasks"][0]["task"])),
@@ -303,11 +297,11 @@ ACTIONS = (
     _merge("withdraw"),
     PanelAction(
         "/discoveries/{id}/forget",
-        lambda parts, _: f"/v1/discoveries/{path_part(parts['id'], 'The list')}",
         nothing,
         lambda _: "No agent that starts from now on is told it.",
-        lambda _done, _body: "/discoveries",
+        "/discoveries",
         method="DELETE",
+        route="/v1/discoveries/{id}",
     ),
 )
 """All that can be done here. `tests/supervisor/panel/test_actions.py` holds it against the routes of the daemon that

@@ -7,7 +7,7 @@ import htpy as h
 
 from monitors.contract.wording import dollars
 from supervisor.cli.output.charts import bar_chart
-from supervisor.cli.output.html_file import html_file
+from supervisor.cli.output.html_file import html_file, html_table
 from supervisor.cli.output.words import clean, local
 from supervisor.report.markdown import FORM, headline
 from supervisor.report.tally import ReportData
@@ -138,11 +138,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[h.Node]]) -> h.Node:
     if not made:
         return h.p["None."]
     kinds = ["number" if name.startswith("#") else None for name in head]
-    return h.div(class_="scroll", tabindex="0", role="region", aria_label=f"Table by {head[0].lower()}")[
-        h.table[
-            h.thead[
-                h.tr[(h.th(scope="col", class_=kind)[name.lstrip("#")] for name, kind in zip(head, kinds, strict=True))]
-            ],
-            h.tbody[(h.tr[(h.td(class_=kind)[cell] for cell, kind in zip(row, kinds, strict=True))] for row in made)],
-        ]
-    ]
+    body = (h.tr[(h.td(class_=kind)[cell] for cell, kind in zip(row, kinds, strict=True))] for row in made)
+    return html_table(f"Table by {head[0].lower()}", head, body)

@@ -3,6 +3,7 @@
 It needs htpy, which comes with the extra [panel].
 """
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import htpy as h
@@ -44,6 +45,20 @@ def html_file(title: str, *content: h.Node) -> str:
         h.body[h.h1[title], content],
     ]
     return harmless(str(made))
+
+
+def html_table(label: str, head: Sequence[str], rows: Iterable[h.Node]) -> h.Element:
+    """Return a table that scrolls by itself; a column whose name begins with `#` has numbers.
+
+    Args:
+        label: What it is of.
+        head: The names of its columns.
+        rows: Its rows, as `tr`.
+    """
+    names = [(name.lstrip("#"), "number" if name.startswith("#") else None) for name in head]
+    return h.div(class_="scroll", tabindex="0", role="region", aria_label=label)[
+        h.table[h.thead[h.tr[(h.th(scope="col", class_=kind)[name] for name, kind in names)]], h.tbody[rows]]
+    ]
 
 
 def write_html(path: Path, text: str) -> None:

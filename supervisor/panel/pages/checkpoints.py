@@ -7,6 +7,7 @@ import htpy as h
 from monitors.contract.wording import counted
 from supervisor.cli.commands.agents.rollback import begins_anew
 from supervisor.cli.output.agent_words import CHANGED
+from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
@@ -43,12 +44,7 @@ def checkpoints_page(frame: PageFrame, kept: Sequence[Data], problems: Sequence[
 
 
 def _table(kept: Sequence[Data]) -> h.Element:
-    return h.div(class_="scroll", tabindex="0", role="region", aria_label="Checkpoints")[
-        h.table[
-            h.thead[h.tr[(h.th(scope="col")[name] for name in ("Name", "When", "Agent", "Made", "Project", "Note"))]],
-            h.tbody[(_row(one) for one in kept)],
-        ]
-    ]
+    return html_table("Checkpoints", ("Name", "When", "Agent", "Made", "Project", "Note"), map(_row, kept))
 
 
 def _row(one: Data) -> h.Element:

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import htpy as h
 
 from monitors.contract.wording import counted
+from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
@@ -55,9 +56,7 @@ def projects_page(frame: PageFrame, found: Sequence[Data]) -> h.Element:
 
 def _table(found: Sequence[Data]) -> h.Element:
     head = ("Name", "When", "Made", "Worktrees", "Agents", "Tasks", "Project", "Note")
-    return h.div(class_="scroll", tabindex="0", role="region", aria_label="Checkpoints of projects")[
-        h.table[h.thead[h.tr[(h.th(scope="col")[name] for name in head)]], h.tbody[(_row(one) for one in found)]]
-    ]
+    return html_table("Checkpoints of projects", head, map(_row, found))
 
 
 def _row(one: Data) -> h.Element:

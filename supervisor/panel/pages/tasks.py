@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import htpy as h
 
+from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, age, agent_link, ask, badge, choice, empty, path
@@ -62,12 +63,7 @@ def _section(section: TaskSection) -> h.Element:
     title = f"group-{section.name.lower().replace(' ', '-')}"
     return h.section(id=f"section-{title}", aria_labelledby=title)[
         h.h2(id=title)[f"{section.name} ", h.small[f"{section.total:,}"]],
-        h.div(class_="scroll", tabindex="0", role="region", aria_label=section.name)[
-            h.table[
-                h.thead[h.tr[(h.th(scope="col")[name] for name in COLUMNS)]],
-                h.tbody[(_row(one) for one in section.tasks)],
-            ]
-        ],
+        html_table(section.name, COLUMNS, map(_row, section.tasks)),
     ]
 
 

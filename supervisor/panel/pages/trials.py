@@ -7,6 +7,7 @@ import htpy as h
 
 from monitors.contract.wording import counted, duration
 from supervisor.cli.output.charts import bar_chart
+from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import clean
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, badge, block, bounded, empty, moment, path, post
@@ -132,12 +133,7 @@ def _replayed(results: Sequence[Mapping[str, Any]]) -> h.Fragment:
 
 def _calls(calls: Sequence[tuple[Mapping[str, Any], Data]]) -> h.Element:
     head = ("Agent", "Was", "Would be", "Rule", "Call", "Why")
-    return h.div(class_="scroll", tabindex="0", role="region", aria_label="Calls that would be decided otherwise")[
-        h.table[
-            h.thead[h.tr[(h.th(scope="col")[name] for name in head)]],
-            h.tbody[(_call(call) for _, call in calls[:MOST_CALLS])],
-        ]
-    ]
+    return html_table("Calls that would be decided otherwise", head, (_call(call) for _, call in calls[:MOST_CALLS]))
 
 
 def _call(call: Data) -> h.Element:

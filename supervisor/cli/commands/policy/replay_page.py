@@ -10,7 +10,7 @@ import htpy as h
 
 from monitors.contract.wording import counted, duration
 from supervisor.cli.output.charts import bar_chart
-from supervisor.cli.output.html_file import html_file
+from supervisor.cli.output.html_file import html_file, html_table
 from supervisor.cli.output.words import clean
 
 MOST_ROWS = 500
@@ -117,11 +117,6 @@ def _table(name: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> h.N
         return None
     more = len(made) - MOST_ROWS
     return h.fragment[
-        h.div(class_="scroll", tabindex="0", role="region", aria_label=name)[
-            h.table[
-                h.thead[h.tr[(h.th(scope="col")[title] for title in head)]],
-                h.tbody[(h.tr[(h.td[cell] for cell in row)] for row in made[:MOST_ROWS])],
-            ]
-        ],
+        html_table(name, head, (h.tr[(h.td[cell] for cell in row)] for row in made[:MOST_ROWS])),
         h.p(class_="muted")[f"… and {more:,} more (--json has all)"] if more > 0 else None,
     ]

@@ -7,12 +7,12 @@ from monitors.contract.words import Decision
 from monitors.review import make_reviewer
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
-from supervisor.config.reference import reference_markdown
 from supervisor.config.sections.base import Section
 from supervisor.config.yaml_tree import parse
 from supervisor.rehearsal.scenario import Scenario
 from supervisor.runtime.assembly.review_settings import review_settings
 from tests.docs import ROOT
+from tests.reference import reference_markdown
 
 
 def sections(section: type[Section] = Config) -> Iterator[type[Section]]:
