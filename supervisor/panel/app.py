@@ -17,16 +17,18 @@ from supervisor.cli.commands.agents import project_checkpoints
 from supervisor.cli.common import path_part
 from supervisor.cli.output.words import clean
 from supervisor.panel import reading
+from supervisor.panel.access.door import Address, Door
+from supervisor.panel.access.sessions import SESSION_SECONDS, BrowserSession, Sessions
 from supervisor.panel.acting import action_routes, trial_routes
 from supervisor.panel.asked import TaskQuery, number_in
-from supervisor.panel.door import Address, Door
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import UNREACHABLE, UNREADABLE, PanelLink, UnreadableError
 from supervisor.panel.live import Live
-from supervisor.panel.pages.agent import agent_page
-from supervisor.panel.pages.board import Cards, board_page
+from supervisor.panel.pages.agents.agent import agent_page
+from supervisor.panel.pages.agents.board import Cards, board_page
+from supervisor.panel.pages.agents.diff import diff_page
+from supervisor.panel.pages.agents.use import use_charts, use_page
 from supervisor.panel.pages.checkpoints import checkpoint_page, checkpoints_page
-from supervisor.panel.pages.diff import diff_page
 from supervisor.panel.pages.discoveries import discoveries_page
 from supervisor.panel.pages.incidents import incident_page, incidents_page, line_page
 from supervisor.panel.pages.layout import PageFrame, page
@@ -38,9 +40,7 @@ from supervisor.panel.pages.sign_in import sign_in_page
 from supervisor.panel.pages.task import task_page
 from supervisor.panel.pages.tasks import tasks_page
 from supervisor.panel.pages.trials import trial_page, trial_part, trials_page
-from supervisor.panel.pages.use import use_charts, use_page
 from supervisor.panel.present import Present
-from supervisor.panel.sessions import SESSION_SECONDS, BrowserSession, Sessions
 from supervisor.panel.task_groups import listed
 from supervisor.panel.trials import Trials
 from supervisor.report.command import DAY, gather

@@ -16,7 +16,7 @@ from supervisor.cli.output import terminal
 
 if TYPE_CHECKING:
     from supervisor.cli.client import Client
-    from supervisor.panel.sessions import Sessions
+    from supervisor.panel.access.sessions import Sessions
 
 PORT = 8765
 """The port of the panel, which no registered service of loopback has in wide use."""
@@ -55,12 +55,12 @@ def panel(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | 
 
 async def _serve(port: int, read_only: bool, names: tuple[str, ...], link_file: Path | None, path: Path | None) -> None:
     # Here and not above: these take a quarter of a second to import, which `--help` need not pay.
+    from supervisor.panel.access.door import Address
+    from supervisor.panel.access.serving import listen, serve
+    from supervisor.panel.access.sessions import Sessions
     from supervisor.panel.app import Panel
-    from supervisor.panel.door import Address
     from supervisor.panel.feed import Feed
     from supervisor.panel.link import PanelLink
-    from supervisor.panel.serving import listen, serve
-    from supervisor.panel.sessions import Sessions
     from supervisor.panel.trials import Trials
     from supervisor.runtime.clock import Clock
 

@@ -17,12 +17,12 @@ from supervisor.cli.commands.agents.view import View
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import UNREACHABLE, UNREADABLE, PanelLink, UnreadableError
-from supervisor.panel.pages.agent import agent_head
-from supervisor.panel.pages.board import Cards, SentCards, board
+from supervisor.panel.pages.agents.agent import agent_head
+from supervisor.panel.pages.agents.board import Cards, SentCards, board
+from supervisor.panel.pages.agents.timeline import timeline_rows
 from supervisor.panel.pages.parts import rendered
 from supervisor.panel.pages.task import task_body
 from supervisor.panel.pages.tasks import tasks_list
-from supervisor.panel.pages.timeline import timeline_rows
 from supervisor.panel.present import Present
 from supervisor.panel.reading import agent_data, task_data, tasks_data
 from supervisor.panel.task_groups import listed

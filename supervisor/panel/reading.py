@@ -4,7 +4,7 @@ from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import path_part
 from supervisor.panel.link import PanelLink, Record
-from supervisor.panel.pages import timeline
+from supervisor.panel.pages.agents import timeline
 from supervisor.panel.pages.parts import Data
 from supervisor.panel.task_groups import DUE
 

@@ -1,4 +1,4 @@
-"""Commands of the core to the runtime. `supervisor.runtime.daemon.runner` is the only place that performs them.
+"""Commands of the core to the runtime. `supervisor.runtime.daemon.running.runner` is the only place that performs them.
 
 A command names an effect, never the way to it. A command given twice has its effect once: lines carry a key that the
 shim remembers, and freezing, ending and closing are idempotent.

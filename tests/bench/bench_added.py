@@ -22,7 +22,7 @@ from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.run import rehearse
 from supervisor.rehearsal.scenario import Scenario, ScenarioPaths
-from supervisor.runtime.daemon.agent_output import AgentOutput
+from supervisor.runtime.daemon.running.agent_output import AgentOutput
 from supervisor.runtime.processes.launcher import WIRE
 from supervisor.runtime.processes.shim_client import ShimClient
 from tests.bench.figures import Figure, middle, percentile

@@ -41,15 +41,15 @@ from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.aftermath import Aftermaths
-from supervisor.runtime.daemon.deferred_reviews import DeferredReviews
 from supervisor.runtime.daemon.hooks import HookRunner
 from supervisor.runtime.daemon.intake import Intake
 from supervisor.runtime.daemon.orders import carried_out
 from supervisor.runtime.daemon.outcomes import Outcomes
 from supervisor.runtime.daemon.project_work import ProjectWork
-from supervisor.runtime.daemon.runner import CommandBatch
-from supervisor.runtime.daemon.runner_tools import Tools
-from supervisor.runtime.daemon.runners import Runners
+from supervisor.runtime.daemon.running.deferred_reviews import DeferredReviews
+from supervisor.runtime.daemon.running.runner import CommandBatch
+from supervisor.runtime.daemon.running.runner_tools import Tools
+from supervisor.runtime.daemon.running.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.daemon.usage_turns import UsageTurns
 from supervisor.runtime.exporters.delivery import Exporting

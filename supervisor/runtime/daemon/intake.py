@@ -24,7 +24,7 @@ from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.daemon.hooks import HookRunner, VetoError
 from supervisor.runtime.daemon.orders import held_by, refuse_drained, refuse_stopped
 from supervisor.runtime.daemon.project_work import ProjectWork
-from supervisor.runtime.daemon.runners import Runners
+from supervisor.runtime.daemon.running.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.daemon_parts import EndingParts, EventParts, FaultParts, NeighbourParts
 from supervisor.runtime.journal.journal import Journal, JournalState

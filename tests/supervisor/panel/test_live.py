@@ -13,7 +13,7 @@ from supervisor.cli.client import connect
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import PanelLink
 from supervisor.panel.live import FURTHEST, Live, message
-from supervisor.panel.pages.board import Cards
+from supervisor.panel.pages.agents.board import Cards
 from supervisor.panel.present import Present
 from supervisor.runtime.clock import Clock
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, served, until

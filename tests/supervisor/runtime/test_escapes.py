@@ -11,7 +11,7 @@ import pytest
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
-from supervisor.runtime.daemon import runner
+from supervisor.runtime.daemon.running import runner
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until

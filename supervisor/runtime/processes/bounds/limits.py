@@ -7,7 +7,6 @@ processes.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -49,16 +48,6 @@ class Stoppable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Enforced:
-    """How limits are kept."""
-
-    by_kernel: bool
-    """Whether the control group takes both processor time and memory."""
-    share: float
-    """Processor time left."""
-
-
 class Enforcer:
     """Keeps one agent's tree within limits.
 
@@ -81,7 +70,7 @@ class Enforcer:
         self._still = False
         self._changed = anyio.Event()
 
-    async def apply(self, limits: LimitsInForce, usual: int | None) -> Enforced:
+    async def apply(self, limits: LimitsInForce, usual: int | None) -> None:
         """Put limits in force, or end them; the last call counts.
 
         Args:
@@ -100,7 +89,6 @@ class Enforcer:
         else:
             await anyio.to_thread.run_sync(self._priorities.restore)
         self._wake()
-        return Enforced(not missing, share)
 
     async def run(self) -> None:
         """Freeze and let go in turns, and look after new processes, while limits ask for it; until cancelled."""

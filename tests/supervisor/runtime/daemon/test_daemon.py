@@ -16,7 +16,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import policy, settings
-from supervisor.runtime.daemon.runner import CommandBatch
+from supervisor.runtime.daemon.running.runner import CommandBatch
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from supervisor import __version__
 from supervisor.protocol.events import WorkTakenOver
 from supervisor.runtime.api.routes.agents.orders import OrdersInForce, in_force_now
-from supervisor.runtime.daemon.runners import Runners
+from supervisor.runtime.daemon.running.runners import Runners
 from supervisor.runtime.daemon_parts import EndingParts, JournalParts, TimeParts
 
 TAKEN_OVER_SECONDS = 3_600.0

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from supervisor.panel import peers
+from supervisor.panel.access import peers
 from supervisor.runtime.shim.socket_owner import Holders, SocketAddress
 
 CONNECT = """

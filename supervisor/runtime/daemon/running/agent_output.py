@@ -9,7 +9,7 @@ from supervisor.protocol import events
 from supervisor.protocol.claude.messages import decode, request_id_of
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.lines import Line, LineSplitter, OversizedLine
-from supervisor.runtime.daemon.runner_tools import Tools
+from supervisor.runtime.daemon.running.runner_tools import Tools
 from supervisor.runtime.processes import shim_events
 from supervisor.runtime.processes.error_output import ErrorOutput, TakenLine
 

@@ -6,8 +6,8 @@ import htpy as h
 import pytest
 
 from supervisor.cli.commands.agents.view import View
+from supervisor.panel.pages.agents.timeline import timeline_rows
 from supervisor.panel.pages.parts import LONGEST_TEXT, bounded, lasted, moment, rendered
-from supervisor.panel.pages.timeline import timeline_rows
 
 
 def shown(*records: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Links that are good once, and sessions."""
 
-from supervisor.panel.sessions import LINK_SECONDS, MOST_SESSIONS, SESSION_SECONDS, Sessions
+from supervisor.panel.access.sessions import LINK_SECONDS, MOST_SESSIONS, SESSION_SECONDS, Sessions
 
 
 def test_a_code_begins_one_session_and_no_second() -> None:

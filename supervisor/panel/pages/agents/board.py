@@ -8,6 +8,7 @@ from monitors.contract.wording import counted, dollars
 from supervisor.cli.output.words import clean, local, what
 from supervisor.panel.asked import with_query
 from supervisor.panel.grouping import attention, grouped, labels_of, question, steps, verbs, with_label
+from supervisor.panel.pages.agents.proposals import proposals_section
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.merges import merges_section
 from supervisor.panel.pages.parts import (
@@ -23,7 +24,6 @@ from supervisor.panel.pages.parts import (
     path,
     post,
 )
-from supervisor.panel.pages.proposals import proposals_section
 from supervisor.panel.present import BoardData
 
 LIVE = "/live/board"

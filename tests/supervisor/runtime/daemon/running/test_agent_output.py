@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.daemon.agent_output import AgentOutput
-from supervisor.runtime.daemon.runner_tools import Tools
+from supervisor.runtime.daemon.running.agent_output import AgentOutput
+from supervisor.runtime.daemon.running.runner_tools import Tools
 from supervisor.runtime.processes.shim_events import ExitRecord
 
 

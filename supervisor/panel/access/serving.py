@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitors.contract.errors import ChaperonError
-from supervisor.panel import peers
+from supervisor.panel.access import peers
 from supervisor.panel.link import PanelLink
 from supervisor.runtime.api.serving.server import GOODBYE_SECONDS, Server
 from supervisor.runtime.shim.socket_owner import SocketAddress

@@ -7,11 +7,11 @@ import htpy as h
 from monitors.contract.wording import dollars, duration
 from supervisor.cli.output import agent_words
 from supervisor.cli.output.words import clean
-from supervisor.panel.pages.board import agent_buttons, waiting_section
+from supervisor.panel.pages.agents.board import agent_buttons, waiting_section
+from supervisor.panel.pages.agents.proposals import proposals_section
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.merges import merges_section
 from supervisor.panel.pages.parts import Data, age, ask, badge, empty, facts, lasted, moment, path
-from supervisor.panel.pages.proposals import proposals_section
 from supervisor.panel.pages.tasks import task_link
 
 SENTENCE = 2_000

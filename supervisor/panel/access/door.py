@@ -16,8 +16,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from supervisor.panel.access.sessions import BrowserSession, Sessions
 from supervisor.panel.pages.sign_in import elsewhere_page, sign_in_page
-from supervisor.panel.sessions import BrowserSession, Sessions
 
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import anyio
 
-from supervisor.runtime.daemon.timers import Timers
+from supervisor.runtime.daemon.running.timers import Timers
 from tests import virtual_time
 
 Fired = list[tuple[str, float]]

@@ -5,7 +5,7 @@ import re
 import anyio
 import pytest
 
-from supervisor.panel.door import HEADERS, Address, _target
+from supervisor.panel.access.door import HEADERS, Address, _target
 from tests.stages.daemon import Base, served, until
 from tests.stages.panel import panel, token_of
 

@@ -12,9 +12,9 @@ from monitors.contract.words import Decision
 from supervisor.protocol import events
 from supervisor.protocol.commands import ReviewElsewhere
 from supervisor.runtime.clock import Clock
-from supervisor.runtime.daemon import deferred_reviews
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.daemon.deferred_reviews import Ask, DeferredReviews
+from supervisor.runtime.daemon.running import deferred_reviews
+from supervisor.runtime.daemon.running.deferred_reviews import Ask, DeferredReviews
 from tests.stages.daemon import Base, served
 from tests.supervisor.runtime.reading.test_reader import reading_processes
 

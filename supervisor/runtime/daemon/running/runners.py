@@ -17,8 +17,8 @@ from supervisor.protocol.commands import Command, WriteEvent
 from supervisor.protocol.identity import Identity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.attached.link import HookLink
-from supervisor.runtime.daemon.runner import CommandBatch, Runner
-from supervisor.runtime.daemon.runner_tools import Tools
+from supervisor.runtime.daemon.running.runner import CommandBatch, Runner
+from supervisor.runtime.daemon.running.runner_tools import Tools
 from supervisor.runtime.journal.journal import JournalError
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.adoption import Adopted, AdoptionFinding, find

@@ -11,8 +11,8 @@ import pytest
 
 from interventions.decisions import Incident
 from supervisor.protocol.commands import ReportIncident, SendLine
-from supervisor.runtime.daemon.runner import CommandBatch, Runner
-from supervisor.runtime.daemon.runner_tools import Tools
+from supervisor.runtime.daemon.running.runner import CommandBatch, Runner
+from supervisor.runtime.daemon.running.runner_tools import Tools
 from supervisor.runtime.journal.journal import JournalClosedError, JournalState
 from supervisor.runtime.processes.shim_client import ShimClient
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import htpy as h
 
+from supervisor.panel.pages.agents.proposals import proposals_section
 from supervisor.panel.pages.parts import rendered
-from supervisor.panel.pages.proposals import proposals_section
 
 
 def agent(name: str, **more: Any) -> dict[str, Any]:

@@ -44,9 +44,9 @@ from supervisor.protocol.commands import (
 )
 from supervisor.protocol.events import EventStamp
 from supervisor.protocol.identity import Identity
-from supervisor.runtime.daemon.agent_output import AgentOutput
-from supervisor.runtime.daemon.runner_tools import Tools
-from supervisor.runtime.daemon.timers import Timers
+from supervisor.runtime.daemon.running.agent_output import AgentOutput
+from supervisor.runtime.daemon.running.runner_tools import Tools
+from supervisor.runtime.daemon.running.timers import Timers
 from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.log import log
 from supervisor.runtime.processes import shim_client, shim_events, shim_remains
