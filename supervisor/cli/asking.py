@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from supervisor.cli.output import terminal
+from supervisor.cli.output.words import rest_of_call
 
 QUESTION = "Let it run? [y]es or [n]o, and what to tell the model, if anything: "
 
@@ -55,6 +56,8 @@ class Asker:
                 if not self._open:
                     self._forget_typed()
                 self._open.append(record["request_id"])
+                for line in rest_of_call(record["action"]["tool"], record["action"]["input"]):
+                    terminal.echo(f"| {line}", err=True)
             case "review_made" | "approval_given":
                 self._close(record["request_id"])
             case "state_changed" if record["after"] not in ("running", "paused"):

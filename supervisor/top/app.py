@@ -1,6 +1,7 @@
 """The full-screen board. Requests to the daemon are made in threads; text of others is never markup here."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rich.text import Text
@@ -16,8 +17,8 @@ from supervisor.cli.common import agent_path, path_part
 from supervisor.cli.output.words import clean
 from supervisor.protocol.plain import harmless
 from supervisor.top.asking import LineDialog
-from supervisor.top.reading import COLUMNS, BoardRow, Connect, details, read_board
-from supervisor.top.screens import DiffScreen, PlanScreen, TimelineScreen
+from supervisor.top.reading import COLUMNS, BoardRow, Connect, details, read_board, unread
+from supervisor.top.screens import CallScreen, DiffScreen, PlanScreen, TimelineScreen
 
 REFRESH_SECONDS = 1.0
 """Between two looks: the daemon answers in milliseconds, and is asked for the board only if its journal has grown."""
@@ -185,12 +186,16 @@ class Top(App[None]):
         self.push_screen(LineDialog(f"Type {clean(row.name, 60)} to stop it", wanted=(row.name,)), done)
 
     def action_approve(self) -> None:
-        """Let the action that waits run, or read the plan of a rollback that is proposed."""
+        """Let the action that waits run, once all of it could be read, or read the plan of a proposed rollback."""
         row = self._chosen()
         if row is not None and row.waiting is None and row.proposal is not None:
             self.push_screen(PlanScreen(self._connect, row.name, str(row.proposal["checkpoint"]), self._go_back))
             return
-        self._answer(note="", granted=True)
+        answer = partial(self._answer, note="", granted=True, row=row)
+        if row is not None and (lines := unread(row.waiting)):
+            self.push_screen(CallScreen(self._connect, row.name, lines, answer))
+            return
+        answer()
 
     def action_deny(self) -> None:
         """Turn the action that waits down, with a note, or decline a rollback that is proposed."""

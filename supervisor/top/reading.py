@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from monitors.contract.wording import counted, dollars
 from supervisor.cli.client import Client
-from supervisor.cli.output.words import clean
+from supervisor.cli.output.words import clean, rest_of_call, what
 from supervisor.panel.grouping import GROUPS, attention, grouped, question, steps
 from supervisor.panel.task_groups import DUE
 
@@ -63,7 +63,7 @@ class BoardRow(NamedTuple):
         """Return what the agent does, or waits for, or did last."""
         agent = self.agent
         if self.waiting:
-            return f"{self.waiting['tool']} {subject(self.waiting)}"
+            return f"{self.waiting['tool']} {what(self.waiting['input'])}"
         if self.proposal:
             return f"{self.proposal['issue']}: back to {self.proposal['checkpoint']}?"
         if told := attention(agent) or question(agent):
@@ -75,10 +75,9 @@ class BoardRow(NamedTuple):
         return str(agent.get("words") or agent["task"]["prompt"])
 
 
-def subject(waiting: Mapping[str, Any]) -> str:
-    """The command of an action that waits, or all of its input."""
-    given = waiting["input"]
-    return str(given.get("command") or given) if isinstance(given, Mapping) else str(given)
+def unread(waiting: Mapping[str, Any] | None) -> list[str]:
+    """Return all of an action that waits, if its line has not."""
+    return rest_of_call(waiting["tool"], waiting["input"]) if waiting else []
 
 
 def read_board(daemon: Client) -> list[BoardRow]:
@@ -111,8 +110,9 @@ def details(row: BoardRow) -> list[str]:
     lines = [f"task   {clean(agent['task']['prompt'], 300)}", f"state  {clean(agent.get('api') or agent['why'], 300)}"]
     if row.waiting:
         lines += [
-            f"asks   {row.waiting['tool']} {clean(subject(row.waiting), 600)}",
+            f"asks   {row.waiting['tool']} {what(row.waiting['input'])}",
             f"why    {clean(row.waiting['why'], 400)}",
+            *(["       a: read all of it, d: deny"] if unread(row.waiting) else []),
         ]
     elif row.proposal:
         lines += [f"back   {clean(row.proposal['sentence'], 400)}", "       a: read the plan, d: decline"]

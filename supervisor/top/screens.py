@@ -1,6 +1,6 @@
 """The screens of one agent: its timeline, and the content of its changes. Text of others is never markup here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -133,6 +133,34 @@ class PlanScreen(LogScreen):
         """Go back, once the name was typed; before the plan was read, nothing."""
         if self._plan is not None:
             self._agree(self._agent, self._plan)
+
+
+class CallScreen(LogScreen):
+    """All of a call that waits and does not fit the board, from which it can be let run.
+
+    Args:
+        connect: Returns a client of the daemon.
+        agent: The agent's name.
+        lines: The call.
+        agree: Lets it run.
+    """
+
+    BINDINGS = [*BACK, Binding("a", "agree", "Let it run")]  # noqa: RUF012 - as above
+
+    title_of = "All that waits of"
+
+    def __init__(self, connect: Connect, agent: str, lines: Sequence[str], agree: Callable[[], None]) -> None:
+        super().__init__(connect, agent)
+        self._lines, self._agree = lines, agree
+
+    def read(self) -> list[Text]:
+        """Return the lines."""
+        return [Text(line) for line in self._lines]
+
+    def action_agree(self) -> None:
+        """Let it run."""
+        self.app.pop_screen()
+        self._agree()
 
 
 class DiffScreen(LogScreen):

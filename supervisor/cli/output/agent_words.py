@@ -7,7 +7,7 @@ from typing import Any
 from monitors.contract.wording import counted, dollars, duration
 from supervisor.cli.output import terminal
 from supervisor.cli.output.tables import Column
-from supervisor.cli.output.words import clean, local, when
+from supervisor.cli.output.words import clean, local, what, when
 
 SANDBOX = "SANDBOX"
 
@@ -258,13 +258,15 @@ def _waiting(agent: Agent, now: float) -> Iterator[str]:
         yield f"and {len(waiting) - MOST_WAITING:,} more: chaperon approvals"
     if waiting:
         every = " --all" if len(waiting) > 1 else ""
-        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny {agent['agent']}{every}"
+        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny {agent['agent']}{every}; chaperon approvals shows it whole"
 
 
 def _waits(each: Mapping[str, Any], now: float) -> str:
     left = duration(max(0.0, float(each["until"]) - now))
     times = f"since {local(each['asked_at'])}, denied at {local(each['until'])}, in {left}"
-    return clean(f"waits for approval ({times}): {each['tool']} {each['summary']}: {each['why']}", 300)
+    return clean(
+        f"waits for approval ({times}): {each['tool']} {what({'command': each['summary']})}: {each['why']}", 400
+    )
 
 
 def _refused_host(each: Mapping[str, Any]) -> str:

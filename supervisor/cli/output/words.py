@@ -1,14 +1,26 @@
-"""Text of others as commands show it: in one line, bounded, with times of the wall here. Pure but for the time zone."""
+"""Text of others as commands show it: in one line, bounded, with times of the wall here. Pure but for the time zone.
+
+A call that a person answers is shown whole.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from monitors.contract import anyjson
 from monitors.contract.subjects import subject_of
+from monitors.contract.wording import counted
+from supervisor.protocol.plain import harmless
 
 WIDTH = 160
 """Characters of what an agent says or does that are shown; the journal has all of it."""
+
+MOST_OF_CALL = 8_000
+"""Characters of a call that waits for a person, above which the rest is named instead: four screens of a terminal."""
+
+_NOT_DONE = {"Bash": ("description", "timeout")}
+"""Fields of a tool's input that change nothing of what the call does."""
 
 COLOURS = {
     "allow": "green", "warn": "yellow", "modify": "cyan", "block": "red",
@@ -70,7 +82,28 @@ def _day(now: float) -> date | None:
 
 
 def what(given: Any) -> str:
-    """Return the main field of a tool's input: its command, file, pattern, address or prompt."""
+    """Return the main field of a tool's input: its command, file, pattern, address or prompt.
+
+    A line break is drawn, for it ends a command of the shell, and a space does not.
+    """
     if not isinstance(given, Mapping):
         return ""
-    return clean(subject_of(given) or given or "")
+    return clean(str(subject_of(given) or given or "").strip().replace("\n", " ⏎ "))
+
+
+def rest_of_call(tool: str, given: Any) -> list[str]:
+    """Return all fields of a call in lines, for a person who answers it; none if `what` has all that it does."""
+    if not isinstance(given, Mapping):
+        return []
+    acts = [str(value) for name, value in given.items() if name not in _NOT_DONE.get(tool, ())]
+    if acts in ([], [what(given)]):
+        return []
+    texts = {
+        clean(name): value if isinstance(value, str) else str(anyjson.pretty(value), "utf-8")
+        for name, value in given.items()
+    }
+    whole = "\n".join(f"{name}: {text}".rstrip("\n").replace("\n", "\n  ") for name, text in texts.items())
+    left = len(whole) - MOST_OF_CALL
+    lines = harmless(whole[:MOST_OF_CALL]).split("\n")
+    said = f"… and {counted(left, 'more character')}, not shown here: chaperon approvals --json"
+    return [*lines, said] if left > 0 else lines

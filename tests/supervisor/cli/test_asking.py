@@ -18,7 +18,8 @@ class Desk:
         self.asker = Asker(lambda *given: self.answers.append(given), self.fd)
 
     def asks(self, request: str) -> None:
-        self.asker.saw({"kind": "approval_asked", "request_id": request}, printed=True)
+        action = {"tool": "Bash", "input": {"command": f"echo {request}\nmake"}}
+        self.asker.saw({"kind": "approval_asked", "request_id": request, "action": action}, printed=True)
 
     def types(self, text: str) -> None:
         os.write(self.keys, text.encode())
@@ -49,6 +50,11 @@ def test_what_is_neither_yes_nor_no_answers_nothing(desk: Desk, capsys: pytest.C
     assert not desk.answers
     assert capsys.readouterr().err.count(QUESTION) == 3
     assert desk.asker.fd == desk.fd
+
+
+def test_all_of_what_is_asked_about_comes_before_the_question(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.asks("r1")
+    assert capsys.readouterr().err == f"| command: echo r1\n|   make\n{QUESTION}"
 
 
 def test_half_a_line_is_no_answer_yet(desk: Desk) -> None:
@@ -85,10 +91,11 @@ def test_the_question_is_put_again_below_what_is_printed_meanwhile(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk.asks("r1")
+    capsys.readouterr()
     desk.asker.make_way()
     desk.asker.saw({"kind": "line_received"}, printed=True)
     desk.asker.saw({"kind": "line_received"}, printed=False)
-    assert capsys.readouterr().err == f"{QUESTION}\n{QUESTION}"
+    assert capsys.readouterr().err == f"\n{QUESTION}"
 
 
 def test_without_a_terminal_nothing_is_asked(capsys: pytest.CaptureFixture[str]) -> None:

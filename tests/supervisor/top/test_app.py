@@ -185,6 +185,21 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
     assert base.ran() == ["echo one > one"]
 
 
+async def test_an_action_that_its_line_does_not_show_whole_is_read_before_it_is_let_run(base: Base) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo one\n touch hidden")
+    async with served(base) as (daemon, _):
+        with terminal(base, *TOP) as screen:
+            await daemon.submit(base.submission(), by="test")
+            await screen.shows("ASKS", "echo one ⏎ touch hidden", "a: read all of it")
+            await screen.keys("a")
+            await screen.shows("All that waits of a1", "command: echo one", "   touch hidden", "Let it run")
+            assert base.ran() == []
+            await screen.keys("a")
+            await ended(daemon)
+    assert base.ran() == ["echo one", " touch hidden"]
+
+
 async def test_an_agent_is_told_paused_and_stopped_and_a_daemon_that_went_away_is_told_of(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    open('heard', 'a').write(str(hear()))")
     with terminal(base, "sleep", "1000") as screen:

@@ -12,7 +12,7 @@ from supervisor.cli import common
 from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.output import terminal
 from supervisor.cli.output.agent_words import with_task_text
-from supervisor.cli.output.words import clean, local, what
+from supervisor.cli.output.words import clean, local, rest_of_call, what
 
 
 @click.command()
@@ -150,5 +150,6 @@ def _waiting(each: Mapping[str, Any], id_: str) -> list[str]:
     ends = local(each["asked_at"] + each["deadline_seconds"])
     return [
         f"{each['agent']} {id_}  until {ends}  {each['tool']} {what(each['input'])}",
+        *(f"    | {line}" for line in rest_of_call(each["tool"], each["input"])),
         f"    {clean(each['why'])}",
     ]

@@ -92,8 +92,9 @@ class History:
 
 
 def subject_of(action: Action) -> str:
-    """Return what a call is about: its command, path or pattern, shortened."""
-    return (action.subject or str(action.input.get("description") or ""))[:LONGEST_SUBJECT]
+    """Return what a call is about: its command, path or pattern, shortened, which is seen."""
+    about = action.subject or str(action.input.get("description") or "")
+    return about if len(about) <= LONGEST_SUBJECT else f"{about[: LONGEST_SUBJECT - 1]}…"
 
 
 def _step(made: ReviewMade) -> PastCall:

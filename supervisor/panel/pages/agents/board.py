@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import htpy as h
 
 from monitors.contract.wording import counted, dollars
-from supervisor.cli.output.words import clean, local, what
+from supervisor.cli.output.words import clean, local, rest_of_call, what
 from supervisor.panel.asked import with_query
 from supervisor.panel.grouping import attention, grouped, labels_of, question, steps, verbs, with_label
 from supervisor.panel.pages.agents.proposals import proposals_section
@@ -18,6 +18,7 @@ from supervisor.panel.pages.parts import (
     ask,
     badge,
     block,
+    bounded,
     choice,
     empty,
     lasted,
@@ -195,7 +196,9 @@ def _waiting_card(each: Data) -> h.Element:
         h.pre(class_="command", tabindex="0")[_subject(each)],
         h.p[clean(each["why"], 1_000)],
         h.p(class_="muted")[f"Risk {each['risk']:.2f}. {clean(each['reasoning'], 2_000)}"],
-        h.details[h.summary["All of the call"], block(each["input"])],
+        h.details(open=bool(rest_of_call(str(each["tool"]), each["input"])))[
+            h.summary["All of the call"], block(each["input"])
+        ],
         h.div(class_="buttons")[
             post("Approve", target, body={"granted": True}, kind="good", key="a"),
             ask("Deny", "deny", target, kind="bad", key="d", title=f"Deny this of {clean(each['agent'], 60)}"),
@@ -206,7 +209,7 @@ def _waiting_card(each: Data) -> h.Element:
 def _subject(each: Data) -> str:
     given = each["input"]
     if isinstance(given, dict) and isinstance(given.get("command"), str):
-        return str(given["command"])[:4_000]
+        return bounded(given["command"], 4_000)
     return what(given)
 
 

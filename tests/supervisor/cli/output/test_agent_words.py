@@ -68,12 +68,12 @@ def test_what_waits_for_a_person_is_told_with_until_when_and_how_to_answer() -> 
     below, how = below_row(told, NOW)
     assert below.startswith("waits for approval (since ")
     assert below.endswith("in 20.0 s): Bash git push: it publishes")
-    assert how == "To answer: chaperon approve a1, or chaperon deny a1"
+    assert how == "To answer: chaperon approve a1, or chaperon deny a1; chaperon approvals shows it whole"
     assert facts_of(portrait(told, None, NOW))["waiting"] == f"{below}; {how}"
     many = agent(waiting=[{**waiting, "request_id": str(number)} for number in range(MOST_WAITING + 2)])
     assert list(below_row(many, NOW))[MOST_WAITING:] == [
         "and 2 more: chaperon approvals",
-        "To answer: chaperon approve a1 --all, or chaperon deny a1 --all",
+        "To answer: chaperon approve a1 --all, or chaperon deny a1 --all; chaperon approvals shows it whole",
     ]
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.model import Reason
-from supervisor.cli.output.words import MADE, clean, local, what, when
+from supervisor.cli.output.words import MADE, clean, local, rest_of_call, what, when
 from tests.support import acting
 
 DAY = 86_400.0
@@ -38,7 +38,7 @@ def test_a_time_has_its_date_unless_it_is_of_today() -> None:
 @pytest.mark.parametrize(
     ("given_", "said"),
     [
-        ({"command": "ls\n-l"}, "ls -l"),
+        ({"command": "ls\n-l\n"}, "ls ⏎ -l"),
         ({"file_path": "a.txt", "content": "x"}, "a.txt"),
         ({"odd": 1}, "{'odd': 1}"),
         ({}, ""),
@@ -48,6 +48,29 @@ def test_a_time_has_its_date_unless_it_is_of_today() -> None:
 )
 def test_what_an_input_is_about_is_told(given_: object, said: str) -> None:
     assert what(given_) == said
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_", "lines"),
+    [
+        ("Bash", {"command": "ls -l", "description": "List", "timeout": 9}, []),
+        ("Bash", {"command": "ls -l", "run_in_background": True}, ["command: ls -l", "run_in_background: true"]),
+        ("Bash", {"command": "echo a\nrm -r b"}, ["command: echo a", "  rm -r b"]),
+        ("Bash", {"command": "ls #\x1b[2K\u202e"}, [r"command: ls #\x1b[2K\u202e"]),
+        ("Read", {"file_path": "a"}, []),
+        ("Write", {"file_path": "a", "content": "b\nfile_path: c"}, ["file_path: a", "content: b", "  file_path: c"]),
+        ("mcp__s__t", {"q\ncommand": ["x"]}, ["q command: [", '    "x"', "  ]"]),
+        ("odd", None, []),
+    ],
+)
+def test_all_of_a_call_is_told_that_one_line_has_not(tool: str, given_: object, lines: list[str]) -> None:
+    assert rest_of_call(tool, given_) == lines
+
+
+def test_a_call_without_end_is_told_as_far_as_it_is_read_and_how_much_is_not() -> None:
+    lines = rest_of_call("Bash", {"command": "x" * 20_000})
+    assert sum(map(len, lines[:-1])) == 8_000
+    assert lines[-1] == "… and 12,009 more characters, not shown here: chaperon approvals --json"
 
 
 def test_each_reason_of_a_checkpoint_has_its_words() -> None:

@@ -53,6 +53,20 @@ def test_an_id_is_shown_as_short_as_it_can_be_told_apart() -> None:
     assert short_ids(["same", "same"]) == ["same", "same"]
 
 
+async def test_nothing_of_an_action_that_waits_is_hidden_from_who_answers_it(base: Base) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan(f"echo {'x' * 300}\ntouch hidden")
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(name="a1"), by="test")
+        await until(lambda: sum(len(one.waiting) for one in daemon.board.summaries()) == 1)
+        assert "    |   touch hidden\n" in (await chaperon("approvals")).output
+        short = (await chaperon("ps")).output
+        assert "xxx…" in short, "it is seen that something is left out"
+        assert "chaperon approvals shows it whole" in short
+        await chaperon("approve", "a1")
+        await ended(daemon, "a1")
+
+
 async def test_what_waits_is_shown_with_its_agent_and_all_of_it_can_be_answered_at_once(base: Base) -> None:
     base.config["approval"] = {"mode": "ask"}
     base.plan("echo 1 > one")

@@ -46,7 +46,7 @@ def test_a_call_is_told_by_its_most_telling_field_and_shortened() -> None:
     history = History()
     history.reviewed(made(1, description="words", command="x" * 500))
     history.reviewed(made(2, unknown="y"))
-    assert [step.summary for step in history.steps] == ["x" * 200, ""]
+    assert [step.summary for step in history.steps] == ["x" * 199 + "…", ""]
 
 
 def test_a_failed_call_is_marked_and_a_forgotten_one_is_passed_over() -> None:
