@@ -228,8 +228,11 @@ def _opened(item: Any) -> Iterator[Any]:
 
 _STRINGS = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORDS = (("null", None), ("true", True), ("false", False))
+_SCALAR = re.compile(
+    r"(?P<word>null|true|false)|(?P<whole>-?(?:0|[1-9][0-9]*))(?P<part>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+)
+_CLOSING = {"{": "}", "[": "]"}
+_WORDS = {"null": None, "true": True, "false": False}
 
 
 class _Reader:
@@ -238,95 +241,72 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._open: list[dict[str, Any] | list[Any]] = []
-        self._keys: list[str] = []
 
     def read(self) -> Any:
+        opened: list[dict[str, Any] | list[Any]] = []
+        keys: list[str] = []
         while True:
-            done, value = self._begin()
-            while done:
-                if not self._open:
-                    self._expect_end()
-                    return value
-                done, value = self._place(value)
-
-    def _begin(self) -> tuple[bool, Any]:
-        """Start a value: whole for scalars and empty containers, else an open container waits for its first part."""
-        sign = self._next()
-        if sign == "{":
-            self._at += 1
-            if self._next() == "}":
+            sign = self._next()
+            if sign in ("{", "["):
                 self._at += 1
-                return True, {}
-            self._open.append({})
-            self._key()
-            return False, None
-        if sign == "[":
-            self._at += 1
-            if self._next() == "]":
+                opened.append({} if sign == "{" else [])
+                if self._next() != _CLOSING[sign]:
+                    if sign == "{":
+                        keys.append(self._key())
+                    continue
                 self._at += 1
-                return True, []
-            self._open.append([])
-            return False, None
-        return True, self._scalar(sign)
+                value: Any = opened.pop()
+            else:
+                value = self._scalar(sign)
+            while opened:  # the value has a place, and may be the last in its container
+                container = opened[-1]
+                if isinstance(container, dict):
+                    container[keys.pop()] = value
+                else:
+                    container.append(value)
+                closing = "}" if isinstance(container, dict) else "]"
+                if (sign := self._next()) not in (",", closing):
+                    raise self._wrong(f"',' or '{closing}'")
+                self._at += 1
+                if sign == ",":
+                    if closing == "}":
+                        keys.append(self._key())
+                    break
+                value = opened.pop()
+            else:
+                if self._next():
+                    raise self._wrong("the end")
+                return value
 
-    def _place(self, value: Any) -> tuple[bool, Any]:
-        """Put a value into the innermost container; whole when that one is closed by it."""
-        container = self._open[-1]
-        if isinstance(container, dict):
-            container[self._keys.pop()] = value
-            closing = "}"
-        else:
-            container.append(value)
-            closing = "]"
-        sign = self._next()
-        self._at += 1
-        if sign == closing:
-            return True, self._open.pop()
-        if sign != ",":
-            raise self._wrong(f"',' or '{closing}'", self._at - 1)
-        if closing == "}":
-            self._key()
-        return False, None
-
-    def _key(self) -> None:
+    def _key(self) -> str:
         if self._next() != '"':
-            raise self._wrong("a key", self._at)
-        key, self._at = _STRINGS.raw_decode(self._text, self._at)
+            raise self._wrong("a key")
+        key = self._string()
         if self._next() != ":":
-            raise self._wrong("':'", self._at)
+            raise self._wrong("':'")
         self._at += 1
-        self._keys.append(_whole(key))
+        return key
+
+    def _string(self) -> str:
+        value, self._at = _STRINGS.raw_decode(self._text, self._at)
+        return _whole(value)
 
     def _scalar(self, sign: str) -> Any:
         if sign == '"':
-            value, self._at = _STRINGS.raw_decode(self._text, self._at)
-            return _whole(value)
-        for word, meaning in _WORDS:
-            if self._text.startswith(word, self._at):
-                self._at += len(word)
-                return meaning
-        return self._number()
-
-    def _number(self) -> int | float:
-        found = _NUMBER.match(self._text, self._at)
+            return self._string()
+        found = _SCALAR.match(self._text, self._at)
         if found is None:
-            raise self._wrong("a value", self._at)
+            raise self._wrong("a value")
         self._at = found.end()
-        whole, fraction, exponent = found.groups()
-        if fraction is None and exponent is None and len(whole) <= MAX_INTEGER_DIGITS:
-            return int(whole)
-        return float(found[0])
+        if found["word"]:
+            return _WORDS[found["word"]]
+        return int(found[0]) if not found["part"] and len(found[0]) <= MAX_INTEGER_DIGITS else float(found[0])
 
     def _next(self) -> str:
         found = _SPACE.match(self._text, self._at)
         self._at = found.end() if found else self._at
         return self._text[self._at : self._at + 1]
 
-    def _expect_end(self) -> None:
-        if self._next():
-            raise self._wrong("the end", self._at)
-
-    def _wrong(self, expected: str, at: int) -> ValueError:
-        found = self._text[at : at + 20] or "the end"
-        return ValueError(f"expected {expected} at character {at}, found {found!r}")
+    def _wrong(self, expected: str) -> ValueError:
+        found = self._text[self._at : self._at + 20] or "the end"
+        return ValueError(f"expected {expected} at character {self._at}, found {found!r}")
