@@ -16,7 +16,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
-from monitors.review.scene.scene import Scene
+from monitors.review.scene.scene import MAX_COMMANDS, Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
 from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
@@ -42,7 +42,11 @@ def command_findings(
     Returns:
         All findings, and those that belong to one command of the script together with it.
     """
+    if scene.work.over:
+        why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands together"
+        return [not_read_to_its_end(why, SPLIT, "a script")], []
     walk, uses, long = walked(command, scene)
+    scene.work.commands += len(walk.invocations)
     note(
         "read",
         lambda: (

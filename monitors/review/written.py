@@ -78,12 +78,19 @@ def harm_left(scene: Scene, path: str, text: str, *, whole: bool) -> Iterator[Or
         yield Origin(path, "own", "")
 
 
-def _judged(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
+def _judged(scene: Scene, recipe: Recipe) -> list[Finding]:
+    same = recipe._replace(name="")
+    if same not in scene.work.judged:
+        scene.work.judged[same] = list(_found(scene, recipe))
+    return scene.work.judged[same]
+
+
+def _found(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     within = scene.apart()
     uses = Uses()
     merge(uses, recipe)
     counts = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)
-    for script in uses.scripts:
+    for script in dict.fromkeys(uses.scripts):
         found, _ = command_findings(script, within)
         yield from (one for one in found if one.rule.startswith(counts) or one.risk >= levels.DOOM)
     if recipe.language != "sh" or uses.cut:

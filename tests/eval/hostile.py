@@ -40,4 +40,5 @@ HOSTILE = {
     "a makefile that starts itself": "printf 'a:\\n\\tmake a; make a\\n' > Makefile; make a",
     "launchers in a row": "sudo env nice nohup " * 3_000 + "ls",
     "a megabyte": "echo a; " * 131_072,
+    "words that might be hosts": "mytool " + ("-" * 50 + " ") * (SIZE // 51),
 }

@@ -6,6 +6,7 @@ The slowest found go into `hostile.py` once they are mended. Times are of the pr
 """
 
 import argparse
+import json
 import random
 import sys
 import time
@@ -30,10 +31,40 @@ AROUND = (
     "cat > a.c <<'X'\n{}\nX\ngcc a.c", "cat > s <<'X'\n{}\nX\nssh -F s x", "git config alias.x '{}'", "npm pkg set scripts.x='{}'", "gh alias set x '!{}'", "make CC='{}'", "ssh host '{}'", "docker run x sh -c '{}'", "find . -exec sh -c '{}' \\;", "echo '{}' | base64 -d | sh", "xargs -I% sh -c '{}'", "x='{}'; eval \"$x\"",
 )  # fmt: skip
 """What the pieces stand in."""
+LINES = (
+    "rm -rf x@", "echo a@ > f@", "cat f@ | grep b@ | sort > g@", "ln -s a@ b@", "mv a@ b@", "cd d@ && make t@", "bash -c 'rm a@'", "docker exec c@ rm a@", "ssh h@ 'rm -rf x@'", "scp a@ h@:/b@", "find a@ -name b@ -delete", "$(a@)",
+    "os.remove('a@')", "x@ = ['rm', 'a@']; subprocess.run(x@)", "p@ = Path('a@') / 'b@'", "x = x + 'a@'", "fs.unlinkSync('a@')", "unlink 'a@';", "`rm a@`", '["rm", "a@"],', "system('rm a@')", "def f@(): f@()", "a@",
+)  # fmt: skip
+"""Lines that differ from each other by a number, so that nothing of one is known of the next."""
+FILES = ("Makefile", "package.json", ".github/workflows/a.yml", "conftest.py", "a.sh", ".git/hooks/pre-commit", "Dockerfile", "a.c", "a.ts", "a.rb", "build.gradle", ".claude/commands/a.md", "Justfile", "a.ipynb")  # fmt: skip
+"""Files that others run or build."""
+
+
+def calls(seed: int) -> Iterator[Action]:
+    """Yield calls of tools without an end, the same for the same seed: commands, files written, fields of a server."""
+    chance, texts = random.Random(seed), inputs(seed)
+    while True:
+        if chance.random() < 0.6:
+            yield Action("Bash", {"command": next(texts)}, "/w", "/w")
+            continue
+        line, file = chance.choice(LINES), chance.choice(FILES)
+        lines = [line.replace("@", str(at)) for at in range(SIZE // (len(line) + 12))]
+        if chance.random() < 0.3:
+            steps = [{"cmd": each} for each in lines]
+            yield Action("mcp__a__do", {"steps": steps}, "/w", "/w")
+        elif file == "package.json":
+            scripts = {f"s{at}": each for at, each in enumerate(lines)}
+            yield Action("Write", {"file_path": f"/w/{file}", "content": json.dumps({"scripts": scripts})}, "/w", "/w")
+        else:
+            before = {"Makefile": "t{}:\n\t", "Justfile": "t{}:\n  ", "Dockerfile": "RUN "}.get(file, "")
+            before = "  - run: " if file.endswith(".yml") else "!`" if file.endswith(".md") else before
+            after = "`" if file.endswith(".md") else ""
+            text = "\n".join(before.format(at) + each + after for at, each in enumerate(lines))
+            yield Action("Write", {"file_path": f"/w/{file}", "content": text[:SIZE]}, "/w", "/w")
 
 
 def inputs(seed: int) -> Iterator[str]:
-    """Yield inputs without an end; the same for the same seed."""
+    """Yield commands without an end; the same for the same seed."""
     chance = random.Random(seed)
     pieces = (*PIECES, *MIXED)
     while True:
@@ -47,12 +78,12 @@ def inputs(seed: int) -> Iterator[str]:
         yield around.format(body[: SIZE - len(around)])
 
 
-def spent(reviewer: Reviewer, text: str) -> float:
+def spent(reviewer: Reviewer, action: Action) -> float:
     """Return the milliseconds that a review takes, the best of three if it is slow."""
     best = 1e9
     for _ in range(3):
         began = time.thread_time_ns()
-        reviewer.review(Action("Bash", {"command": text}, "/w", "/w"), ReviewContext(home="/home/a"))
+        reviewer.review(action, ReviewContext(home="/home/a"))
         best = min(best, (time.thread_time_ns() - began) / 1e6)
         if best < SLOW:
             break
@@ -70,10 +101,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     reviewer, found = make_reviewer(), list[tuple[float, str]]()
-    for text in islice(inputs(asked.seed), asked.inputs):
-        took = spent(reviewer, text)
+    for action in islice(calls(asked.seed), asked.inputs):
+        took = spent(reviewer, action)
         if took >= SLOW:
-            found.append((took, text))
+            found.append((took, " ".join(map(str, (action.tool, *action.input.values())))))
     for took, text in sorted(found, reverse=True)[:40]:
         sys.stdout.write(f"{took:7.1f} ms  {text[:110]!r}\n")
     sys.stdout.write(f"{asked.inputs:,} inputs of seed {asked.seed}: {len(found)} of {SLOW:g} ms or more\n")

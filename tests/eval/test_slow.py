@@ -2,9 +2,9 @@
 
 from itertools import islice
 
-from monitors.contract.actions import Action, Review, ReviewContext
+from monitors.contract.actions import Review, ReviewContext
 from monitors.review import make_reviewer
-from tests.eval.slow import SIZE, inputs
+from tests.eval.slow import SIZE, calls, inputs
 
 
 def test_the_inputs_of_a_seed_are_the_same_and_of_the_size_that_is_stated() -> None:
@@ -15,6 +15,7 @@ def test_the_inputs_of_a_seed_are_the_same_and_of_the_size_that_is_stated() -> N
 
 def test_each_gets_an_answer() -> None:
     reviewer = make_reviewer()
-    for text in islice(inputs(3), 12):
-        review = reviewer.review(Action("Bash", {"command": text}, "/w", "/w"), ReviewContext(home="/home/a"))
-        assert isinstance(review, Review)
+    made = list(islice(calls(3), 12))
+    assert {action.tool for action in made} == {"Bash", "Write", "mcp__a__do"}
+    for action in made:
+        assert isinstance(reviewer.review(action, ReviewContext(home="/home/a")), Review)

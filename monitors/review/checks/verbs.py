@@ -97,7 +97,7 @@ _NAMED = re.compile(
 _LOSING = re.compile(r"--?(?:delete|purge|destroy|wipe|erase|empty|nuke|unmerge|clean|remove|rm|trash)[\w-]*\Z")
 """Options of programs that work outside of the workspace: in it they are those of many builds."""
 _OUTSIDE = re.compile(
-    r"(?!127\.|0\.)\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\Z|(?:~|/(?!dev/|tmp/))[^\s]*\Z|[\w.-]{0,40}@?(?!localhost\b)[\w-]{2,40}(?:\.[\w-]{1,40})*:(?:/(?!/)|~)|[\w.-]{1,40}@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
+    r"(?!127\.|0\.)\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\Z|(?:~|/(?!dev/|tmp/))[^\s]*\Z|(?:[\w.-]{1,40}+@)?(?!localhost\b)[\w-]{2,80}+(?:\.[\w-]{1,40}+)*+:(?:/(?!/)|~)|[\w.-]{1,40}+@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}+\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
 )
 """A path outside of the workspace, an address, or the name of a host; a name with one dot is mostly a file's."""
 _HOST = re.compile(

@@ -97,7 +97,7 @@ def commands_in(code: str) -> Iterator[str]:
         else:
             if words:
                 yield from _command(words)
-                found += 1
+                found += 1 + len(words) // 6
             words = [text] if begins(text) and not _SAID.search(code, max(0, match.start() - 60), match.start()) else []
             if words and " " in text.strip() and _ELEMENT.search(code, max(0, match.start() - 41), match.start()):
                 runs = _RUNS.search(_TEXT.sub('""', code)) is not None if runs is None else runs

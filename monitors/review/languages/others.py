@@ -272,6 +272,8 @@ _JOINED = later(r"\"\s*(?:\.\.?|\+|<>)\s*\"|'\s*(?:\.\.?|\+|<>)\s*'")
 _NAMED = later(
     r"(?<![\w$])(?:(?:my|our|let|var|const|local)\s+)?(\$?[A-Za-z_]\w{0,40})\s*:?=\s*(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')"
 )
+_USED = later(r"(?<=[(\s])\$?[A-Za-z_]\w*+(?=\s*[),;+.]|\s*$|\s\S)", re.MULTILINE)
+"""A name where a variable is used."""
 MAX_NAMES = 50
 """Most variables whose text is inserted at their uses."""
 
@@ -282,8 +284,7 @@ def _put_together(code: str) -> str:
     named = dict(islice(((match[1], match[2]) for match in _NAMED.finditer(code)), MAX_NAMES))
     if not named:
         return code
-    used = re.compile(r"(?<=[(\s])(" + "|".join(map(re.escape, named)) + r")(?=\s*[),;+.]|\s*$|\s\S)", re.MULTILINE)
-    code = used.sub(lambda match: match[0] if _SETS.match(code, match.end()) else named[match[1]], code)
+    code = _USED.sub(lambda match: match[0] if _SETS.match(code, match.end()) else named.get(match[0], match[0]), code)
     return folded(placed(code, {name: value[1:-1] for name, value in named.items()}))
 
 

@@ -8,6 +8,8 @@ FED = "runs what it is fed"
 """Said of code that runs its own input: as bad as where that comes from."""
 MAX_SCRIPTS = 300
 """Most shell scripts taken out of one piece of code."""
+MAX_DELETES = 500
+"""Most paths that one piece of code deletes and a review looks at: each takes 15 us."""
 
 
 @dataclass(slots=True)
@@ -56,4 +58,6 @@ def bounded(found: Uses, code: str) -> None:
         found.cut = f"code of more than {MAX_CODE} characters"
     elif len(found.scripts) > MAX_SCRIPTS:
         found.cut = f"code that runs more than {MAX_SCRIPTS} scripts"
-    del found.scripts[MAX_SCRIPTS:]
+    elif len(found.deletes) > MAX_DELETES:
+        found.cut = f"code that deletes more than {MAX_DELETES} paths"
+    del found.scripts[MAX_SCRIPTS:], found.deletes[MAX_DELETES:]

@@ -75,14 +75,21 @@ class NoFiles:
 
 
 class WithLinks:
-    """Lookups after the links that an action itself makes."""
+    """Lookups after the links that an action itself makes.
 
-    def __init__(self, facts: FileLookups, resolved: Callable[[str], str]) -> None:
-        self._facts = facts
-        self._resolved = resolved
+    Args:
+        facts: Those of the disk.
+        resolved: Follow the links that a script makes, the latest script first.
+    """
+
+    def __init__(self, facts: FileLookups, resolved: tuple[Callable[[str], str], ...]) -> None:
+        self.facts = facts
+        self.resolved = resolved
         self.kind, self.ignored, self.text = facts.kind, facts.ignored, facts.text
         self.names, self.stamp = facts.names, facts.stamp
 
     def real(self, path: str) -> str:
         """Return the path with all links in it followed."""
-        return self._facts.real(self._resolved(path))
+        for resolved in self.resolved:
+            path = resolved(path)
+        return self.facts.real(path)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
+from monitors.review.languages.recipes import Recipe
+from monitors.review.rules.findings import Finding
 from monitors.review.rules.rules import RuleBook
 from monitors.review.scene.lookups import FileLookups, WithLinks
 from monitors.review.scene.places import ActionPlaces
@@ -13,6 +15,23 @@ from monitors.review.shell.launch import LauncherBook
 
 MAX_TOUCHES = 200
 """Most paths listed for one action; a person reads no more, and detectors need only their number."""
+MAX_COMMANDS = 300
+"""Most commands gone through for one action in all of its scripts together before the next is left out: the
+fields of a tool, the lines of a file that others run. A command takes 60 to 180 us, and one script may have as many."""
+
+
+@dataclass(slots=True)
+class ReviewWork:
+    """The amount that one review has gone through, and what it found in pieces of files."""
+
+    commands: int = 0
+    judged: dict[Recipe, list[Finding]] = field(default_factory=dict)
+    """The findings in pieces of files: one that others run and that is a source too is read once."""
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is gone through."""
+        return self.commands > MAX_COMMANDS
 
 
 @dataclass(slots=True)
@@ -49,6 +68,8 @@ class Scene:
     """Programs that a command of the action turns to production for their later calls."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
+    work: ReviewWork = field(default_factory=ReviewWork)
+    """The work of the review so far, that for scripts that are judged by themselves included."""
 
     def fresh(self, folder: str) -> bool:
         """Whether the action itself makes the directory, and nothing of the workspace was in it before."""
@@ -65,7 +86,12 @@ class Scene:
 
     def follow(self, resolved: Callable[[str], str]) -> None:
         """Follow the links that the action itself makes, before those that stand on the disk."""
-        self.facts = self.places.facts = WithLinks(self.facts, resolved)
+        known = self.facts
+        if isinstance(known, WithLinks):  # of a script before: one around the other, a thousand would be too deep
+            known = WithLinks(known.facts, (resolved, *known.resolved))
+        else:
+            known = WithLinks(known, (resolved,))
+        self.facts = self.places.facts = known
 
     def touch(self, path: str, access: str, *, entry: bool = False) -> None:
         """Note that the action would reach a path; if it changes the file, also the target of links.

@@ -261,6 +261,22 @@ def test_work_for_files_that_many_commands_write_grows_no_faster_than_these() ->
         assert large < small * 5, piece
 
 
+@pytest.mark.parametrize("command", ["ln -s a{0} b{0}", "find a{0} -name b{0} -delete", "docker exec c{0} rm a{0}"])
+def test_work_for_the_scripts_of_one_action_is_bounded_together(command: str) -> None:
+    def of(many: int) -> list[Action]:
+        lines = [command.format(at) for at in range(many)]
+        workflow = "jobs:\n a:\n  steps:\n" + "".join(f"  - run: {line}; {line}\n" for line in lines)
+        return [
+            Action("mcp__a__do", {"steps": [{"cmd": line} for line in lines]}, "/w", "/w"),
+            Action("Write", {"file_path": "/w/.github/workflows/a.yml", "content": workflow}, "/w", "/w"),
+        ]
+
+    few, more = ([counted(action) for action in of(many)] for many in (290, 980))
+    for (bound, _), (count, review) in zip(few, more, strict=True):
+        assert count < bound * 2
+        assert review.decision is Decision.BLOCK
+
+
 PIECES = ["$(", ")", "`", "'", '"', "${x", "}", "\\", "\n", ";", "|", "&&", "<<E\n", "<(", "[[", "((", "*", "\0", "\ud800", "--", "eval ", "sudo -i ", "xargs -a ", "sh -c ", "cmd /c ", "read x <<< ", "printf -v x ", "declare -n a=b ", "find . -exec ", "\\;", "perl -e '$x = \"a\" . ", "psql <<< "]  # fmt: skip
 """What scripts are made of, and what once led somewhere odd."""
 
