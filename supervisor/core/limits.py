@@ -56,6 +56,9 @@ LIMITED = (
     Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
 )
 
+SPENT = tuple(each for each in LIMITED if each.spent)
+"""Those of spending, which are asked with each call."""
+
 
 def share(each: Limited, usage: ResourceUsage, limits: Limits) -> float:
     """How much of a limit is used; 0 if there is no limit or nothing is known."""
@@ -117,12 +120,9 @@ def passing(usage: ResourceUsage, coming: Spent, limits: Limits) -> PassedLimit 
         coming: An estimate of the call; nothing, to learn what is passed already.
         limits: Those of the task.
     """
-    calls = {"cost_usd": coming.cost_usd or 0.0, "tokens": coming.tokens}
-    for each in LIMITED:
-        if not each.spent:
-            continue
-        used, most, call = getattr(usage, each.used) or 0, getattr(limits, each.limit), calls[each.used]
-        if most is None or used + call <= most:
+    for each in SPENT:
+        used, most = getattr(usage, each.used) or 0, getattr(limits, each.limit)
+        if most is None or used + (call := getattr(coming, each.used) or 0) <= most:
             continue
         told = each.says.format(used=used, limit=most)
         if used > most:

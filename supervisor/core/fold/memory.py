@@ -51,7 +51,7 @@ from supervisor.core.fold.life.stopping import AgentStop
 from supervisor.core.fold.pending_incidents import PendingIncidents, ScriptChanged, SettingsChanged
 from supervisor.core.fold.predicted_changes import PredictedChanges
 from supervisor.core.fold.summary import RefusedHost, Summary, WaitingAction
-from supervisor.core.limits import LIMITED, share
+from supervisor.core.limits import SPENT, share
 from supervisor.core.observing.frames import Unread, read
 from supervisor.core.observing.observer import Observer, checked, erred, sampled
 from supervisor.core.observing.spending import NEAR, Questions, Spending
@@ -298,6 +298,7 @@ class Memory:
             return
         if isinstance(message, messages.ControlResponse) and message.request_id == "init":
             self._greeted(message)
+        used = self._observer.used
         self._message(seq, message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
@@ -307,7 +308,8 @@ class Memory:
             self._feed(self._observer.usage_told(message, seq, event.mono))
         elif isinstance(message, messages.HookCallback) and message.event in CALL_ENDED:
             self._ask_usage(event.mono)
-        self.summary.spends(self._observer.used, event.at)
+        if self._observer.used is not used:
+            self.summary.spends(self._observer.used, event.at)
 
     def _ask_where_it_begins(self, event: AgentLaunched) -> None:
         """Query a CLI that resumes a session for its first figures.
@@ -322,7 +324,7 @@ class Memory:
     def _ask_usage(self, mono: float) -> None:
         """Query the CLI's usage, if that is due. // By now the reply that requested the call is complete."""
         usage, most = self.controller.usage(mono), self.task.limits
-        near = any(share(each, usage, most) >= NEAR for each in LIMITED if each.spent)
+        near = any(share(each, usage, most) >= NEAR for each in SPENT)
         before = self._questions.open
         if id_ := self._questions.due(mono, near=near):
             self.outbox.usage(id_, instead_of=before)

@@ -237,8 +237,8 @@ Message = (
     | NotJson
 )
 
-_KINDS: dict[str, TypeAdapter[Any]] = {
-    kind: TypeAdapter(shape)
+_KINDS = {
+    kind: TypeAdapter(shape).validator  # without the adapter around it
     for kind, shape in {
         "system/init": Init,
         "system/compact_boundary": Compacted,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 MILLION = 1_000_000
@@ -117,6 +118,11 @@ def price_of(model: str, own: Prices) -> Price | None:
     """
     if found := own_price(model, own):
         return found
+    return _list_price(model)
+
+
+@lru_cache(maxsize=100)
+def _list_price(model: str) -> Price | None:
     plain = _DATED.sub("", model)
     return next((price for name, price in LIST.items() if fnmatchcase(plain, name)), None)
 
