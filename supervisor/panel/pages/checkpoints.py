@@ -10,7 +10,18 @@ from supervisor.cli.output.agent_words import CHANGED
 from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
+from supervisor.panel.pages.parts import (
+    Data,
+    agent_link,
+    ask,
+    check_field,
+    empty,
+    facts,
+    line_field,
+    moment,
+    path,
+    typed_dialog,
+)
 
 MOST_PATHS = 500
 """Paths that a list shows; the count is of all."""
@@ -180,16 +191,16 @@ def _rollback_dialog(name: str, plan: Data) -> h.Element:
         [h.p(class_="error")[clean(warning, 500)] for warning in plan["warnings"]],
         h.p[f"The conversation of {clean(agent, 60)} {became}, unless you leave it."] if plan["live"] else None,
         h.input(type="hidden", name="agent", value=agent),
-        h.label(class_="check")[h.input(type="checkbox", name="files_only"), "Leave the conversation as it is"],
-        h.label(class_="check")[h.input(type="checkbox", name="fresh"), "Begin the conversation anew"],
-        h.label(class_="check")[h.input(type="checkbox", name="with_branch"), "Move the branch back as well"],
+        check_field("Leave the conversation as it is", "files_only"),
+        check_field("Begin the conversation anew", "fresh"),
+        check_field("Move the branch back as well", "with_branch"),
         [
             h.p(class_="error")[clean(unusual, 500)],
-            h.label(class_="check")[h.input(type="checkbox", name="unusual"), "I mean that"],
+            check_field("I mean that", "unusual"),
         ]
         if unusual
         else None,
-        h.label["What the agent is told beside the fact", h.input(name="text", autocomplete="off")],
+        line_field("What the agent is told beside the fact", "text"),
     )
 
 

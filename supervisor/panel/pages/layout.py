@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import htpy as h
 
 from supervisor import __version__
+from supervisor.panel.pages.parts import check_field, dialog, line_field
 
 SECTIONS = {
     "Board": "/",
@@ -103,25 +104,23 @@ def _dialogs() -> h.Node:
             "stop",
             "Stop",
             h.p["It is asked to end first; after a while every process it has is ended."],
-            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
-            h.label(class_="check")[h.input(type="checkbox", name="force"), "End all its processes at once"],
+            line_field("Reason, for the journal", "reason"),
+            check_field("End all its processes at once", "force"),
         ),
         dialog(
             "cancel",
             "Cancel the task",
             h.p["An agent that works on it is ended; its work is kept."],
-            h.label["Reason, for the history", h.input(name="reason", autocomplete="off")],
+            line_field("Reason, for the history", "reason"),
             leave="Leave it",
         ),
-        dialog("deny", "Deny", h.label["What the model is told with it", h.input(name="note", autocomplete="off")]),
+        dialog("deny", "Deny", line_field("What the model is told with it", "note")),
         dialog(
             "checkpoint",
             "Keep",
             h.p["The present of the workspace is kept under a name, until you forget it."],
-            h.label[
-                "Name", h.input(name="name", required=True, autocomplete="off", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*")
-            ],
-            h.label["Note, for whoever reads the list", h.input(name="note", autocomplete="off")],
+            line_field("Name", "name", required=True, pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*"),
+            line_field("Note, for whoever reads the list", "note"),
         ),
         dialog(
             "allow",
@@ -129,12 +128,10 @@ def _dialogs() -> h.Node:
             h.p[
                 "It may do exactly this, though a rule would block it. What protects chaperon itself is never allowed."
             ],
-            h.label["Command, path or address, exactly", h.input(name="text", autocomplete="off")],
-            h.label["Rule it is excused from", h.input(name="rule", autocomplete="off")],
-            h.label["Only for this tool, such as Bash", h.input(name="tool", autocomplete="off")],
-            h.label[
-                "For so many minutes; empty for once", h.input(name="minutes", inputmode="decimal", autocomplete="off")
-            ],
+            line_field("Command, path or address, exactly", "text"),
+            line_field("Rule it is excused from", "rule"),
+            line_field("Only for this tool, such as Bash", "tool"),
+            line_field("For so many minutes; empty for once", "minutes", inputmode="decimal"),
         ),
         dialog(
             "outcome",
@@ -152,38 +149,36 @@ def _dialogs() -> h.Node:
             "remove",
             "Remove",
             h.p["Its workspace, its branch and its files go. Nothing goes by which work would be lost."],
-            h.label(class_="check")[h.input(type="checkbox", name="force"), "Even if work is lost"],
+            check_field("Even if work is lost", "force"),
         ),
         dialog(
             "project",
             "Keep",
             h.p["All worktrees, branches, stored tasks and agents of a repository are kept under one name."],
-            h.label["Repository, as a whole path", h.input(name="project", required=True, autocomplete="off")],
-            h.label[
-                "Name", h.input(name="name", required=True, autocomplete="off", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*")
-            ],
-            h.label["Note, for whoever reads the list", h.input(name="note", autocomplete="off")],
+            line_field("Repository, as a whole path", "project", required=True),
+            line_field("Name", "name", required=True, pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*"),
+            line_field("Note, for whoever reads the list", "note"),
         ),
         dialog(
             "new-agent",
             "Start",
             h.label["Task", h.textarea(name="prompt", rows="4", required=True, maxlength="20000")],
-            h.label["Repository, as a whole path", h.input(name="repository", required=True, autocomplete="off")],
-            h.label["May cost, in US dollars", h.input(name="max_cost_usd", inputmode="decimal", autocomplete="off")],
-            h.label(class_="check")[h.input(type="checkbox", name="new_workspace"), "In a worktree of its own"],
+            line_field("Repository, as a whole path", "repository", required=True),
+            line_field("May cost, in US dollars", "max_cost_usd", inputmode="decimal"),
+            check_field("In a worktree of its own", "new_workspace"),
         ),
         dialog(
             "new-task",
             "Add",
             h.label["Task", h.textarea(name="prompt", rows="4", required=True, maxlength="20000")],
-            h.label["Repository, as a whole path", h.input(name="repository", required=True, autocomplete="off")],
+            line_field("Repository, as a whole path", "repository", required=True),
         ),
         dialog(
             "stop-all",
             "Stop all",
             h.p["Every agent is asked to end first; after a while all processes are ended."],
-            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
-            h.label(class_="check")[h.input(type="checkbox", name="force"), "End all processes at once"],
+            line_field("Reason, for the journal", "reason"),
+            check_field("End all processes at once", "force"),
         ),
         dialog(
             "autopilot",
@@ -191,11 +186,9 @@ def _dialogs() -> h.Node:
             h.p[
                 "Each project is kept before. At the end, or once the budget is spent, all agents are held and you are told."
             ],
-            h.label["For so many hours", h.input(name="hours", inputmode="decimal", autocomplete="off")],
-            h.label[
-                "All may cost, in US dollars", h.input(name="max_cost_usd", inputmode="decimal", autocomplete="off")
-            ],
-            h.label["Reason, for the journal", h.input(name="reason", autocomplete="off")],
+            line_field("For so many hours", "hours", inputmode="decimal"),
+            line_field("All may cost, in US dollars", "max_cost_usd", inputmode="decimal"),
+            line_field("Reason, for the journal", "reason"),
         ),
         _text_dialog("edit", "Change", "An agent that works on it goes on with what it was told.", "prompt"),
         dialog("confirm", "Do it", h.p(data_question=True)),
@@ -214,7 +207,7 @@ def _of_issue() -> h.Fragment:
         h.label[
             "The issue was", h.select(name="outcome")[(h.option(value=name)[says] for name, says in words.items())]
         ],
-        h.label["Note, for the journal", h.input(name="note", autocomplete="off")],
+        line_field("Note, for the journal", "note"),
     ]
 
 
@@ -222,18 +215,3 @@ def _text_dialog(name: str, label: str, help_: str, field: str) -> h.Element:
     return dialog(
         name, label, h.p[help_], h.label["Text", h.textarea(name=field, rows="4", required=True, maxlength="20000")]
     )
-
-
-def dialog(name: str, label: str, *content: h.Node, leave: str = "Cancel") -> h.Element:
-    """A dialog; the button that opens it says where its form goes, and `leave` is on the one that closes it."""
-    return h.dialog(id=f"dialog-{name}", aria_labelledby=f"title-{name}")[
-        h.form(method="dialog")[
-            h.h2(id=f"title-{name}")[label],
-            content,
-            h.p(class_="error", role="alert", hidden=True),
-            h.p(class_="progress", role="status"),
-            h.div(class_="buttons")[
-                h.button(type="button", data_close=True)[leave], h.button(type="submit", class_="main")[label]
-            ],
-        ]
-    ]

@@ -155,6 +155,16 @@ def choice(label: str, name: str, values: Iterable[str], chosen: str) -> h.Eleme
     ]
 
 
+def line_field(label: str, name: str, **about: str | bool) -> h.Element:
+    """A field of a form for a line of text; `about` has further attributes."""
+    return h.label[label, h.input(name=name, autocomplete="off", **about)]
+
+
+def check_field(label: str, name: str) -> h.Element:
+    """A field of a form that is ticked or not."""
+    return h.label(class_="check")[h.input(type="checkbox", name=name), label]
+
+
 def empty(sentence: str) -> h.Element:
     """The sentence of a list that has nothing."""
     return h.p(class_="empty")[sentence]
@@ -167,20 +177,21 @@ def block(value: object) -> h.Element:
 
 def typed_dialog(id_: str, name: str, *content: h.Node) -> h.Element:
     """A dialog that goes back to something, once its name was typed."""
-    return h.dialog(id=f"dialog-{id_}", aria_labelledby=f"title-{id_}")[
+    typed = h.input(name="confirm", required=True, autocomplete="off")
+    confirm = h.label["Type ", h.code[clean(name, 100)], " to confirm", typed]
+    return dialog(id_, "Go back", content, confirm, kind="bad")
+
+
+def dialog(name: str, label: str, *content: h.Node, leave: str = "Cancel", kind: str = "main") -> h.Element:
+    """A dialog; the button that opens it says where its form goes, and `leave` is on the one that closes it."""
+    return h.dialog(id=f"dialog-{name}", aria_labelledby=f"title-{name}")[
         h.form(method="dialog")[
-            h.h2(id=f"title-{id_}")["Go back"],
+            h.h2(id=f"title-{name}")[label],
             content,
-            h.label[
-                "Type ",
-                h.code[clean(name, 100)],
-                " to confirm",
-                h.input(name="confirm", required=True, autocomplete="off"),
-            ],
             h.p(class_="error", role="alert", hidden=True),
             h.p(class_="progress", role="status"),
             h.div(class_="buttons")[
-                h.button(type="button", data_close=True)["Cancel"], h.button(type="submit", class_="bad")["Go back"]
+                h.button(type="button", data_close=True)[leave], h.button(type="submit", class_=kind)[label]
             ],
         ]
     ]

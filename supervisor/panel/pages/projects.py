@@ -9,7 +9,7 @@ from monitors.contract.wording import counted
 from supervisor.cli.output.html_file import html_table
 from supervisor.cli.output.words import MADE, clean
 from supervisor.panel.pages.layout import PageFrame, page
-from supervisor.panel.pages.parts import Data, agent_link, ask, empty, facts, moment, path, typed_dialog
+from supervisor.panel.pages.parts import Data, agent_link, ask, check_field, empty, facts, moment, path, typed_dialog
 
 SHOWN = 100
 """Entries of a list that are shown; the count is of all."""
@@ -158,10 +158,10 @@ def _dialog(name: str, plan: Data) -> h.Element:
         name,
         h.p["What is there now is kept as a checkpoint of the project first, so that this can be undone."],
         plan_lists(plan),
-        h.label(class_="check")[h.input(type="checkbox", name="with_branches"), "Move branches back as well"],
+        check_field("Move branches back as well", "with_branches"),
         [
             h.p(class_="error")[clean(unusual, 500)],
-            h.label(class_="check")[h.input(type="checkbox", name="unusual"), "I mean that"],
+            check_field("I mean that", "unusual"),
         ]
         if unusual
         else None,
