@@ -18,8 +18,8 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.journal.reader import read_lines, read_records
 from supervisor.runtime.protection.keys import load_key
 from supervisor.runtime.protection.seals import RecordSeals
-from tests.kill import forked
 from tests.kill.daemon import STAND_IN
+from tests.stages import forked
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import anyio.to_thread
 import pytest
 
 from supervisor.protocol.merges import MergePhase
-from tests.kill import forked
 from tests.kill.merge_daemon import POINTS, config
+from tests.stages import forked
 from tests.stages.branches import git
 from tests.stages.daemon import Base, served, until
 

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
-from tests.kill import forked
+from tests.stages import forked
 
 pytestmark = pytest.mark.slow
 

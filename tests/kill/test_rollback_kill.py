@@ -11,8 +11,8 @@ import pytest
 
 from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
-from tests.kill import forked
 from tests.kill.rollback_daemon import STAND_IN
+from tests.stages import forked
 from tests.stages.live import files_of, make_repository
 
 pytestmark = pytest.mark.slow

@@ -3,8 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,10 +13,10 @@ import anyio
 import anyio.to_thread
 import httpx
 import pytest
-from anyio.streams.text import TextReceiveStream
 from playwright.async_api import Browser, Page, async_playwright
 
-from tests.stages.daemon import PATIENCE_SECONDS, Base
+from tests.stages import forked
+from tests.stages.daemon import PATIENCE_SECONDS, Base, until
 
 LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/#(\S+)")
 
@@ -72,27 +70,21 @@ async def panel(
     """`chaperon panel`, ended with the block; `environ` is what its environment has besides."""
     its = {"HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime), "TZ": "UTC"}
     whole = {"PATH": os.environ["PATH"], **its, **environ}
-    complaints = base.root / f"panel-{len(options)}.err"
-    command = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", *options]
-    with complaints.open("w") as errors:
-        async with await anyio.open_process(
-            command, env=whole, stdin=subprocess.DEVNULL, stderr=errors, cwd=Path(__file__).parents[2]
-        ) as process:
-            try:
-                assert process.stdout is not None
-                said = ""
-                with anyio.fail_after(PATIENCE_SECONDS):
-                    async for text in TextReceiveStream(process.stdout):
-                        said += text
-                        if found := LINK.search(said):
-                            break
-                    else:
-                        raise AssertionError(complaints.read_text())
-                yield PanelProcess(int(found[1]), found[2], process.pid, complaints)
-            finally:
-                process.terminate()
-                with anyio.CancelScope(shield=True):
-                    await process.wait()
+    complaints, said = base.root / f"panel-{len(options)}.err", base.root / f"panel-{len(options)}.out"
+    for one in (complaints, said):
+        one.write_text("")
+    command = ("supervisor.cli", "panel", "--port", "0", *options)
+    process = forked.start(*command, environ=whole, out=said, err=complaints)
+    try:
+        await until(lambda: LINK.search(said.read_text()) is not None or not process.is_alive())
+        found = LINK.search(said.read_text())
+        assert found is not None, complaints.read_text()
+        assert process.pid is not None
+        yield PanelProcess(int(found[1]), found[2], process.pid, complaints)
+    finally:
+        process.terminate()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(process.join)
 
 
 def chromium() -> str:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from supervisor.runtime.assembly.policy_store import keep_policy
 from supervisor.runtime.journal.archive import SummaryArchive
 from tests.eval.inject import inject
 from tests.eval.sessions import Writer, healthy
+from tests.stages import forked
 from tests.supervisor.core.replay.test_journal_replay import played
 from tests.support import recorded
 
@@ -44,9 +44,8 @@ FIELDS = {"path", "session_id", "events", "actions", "reviews", "issues", "secon
 
 
 def chaperon(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "supervisor.cli", "replay", *arguments]
     environ = {**os.environ, "HOME": str(home)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False, env=environ)
+    return forked.run("supervisor.cli", "replay", *arguments, seconds=50, environ=environ)
 
 
 def recording(path: Path, case: str) -> Path:

@@ -10,25 +10,45 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["supervisor.runtime.service", "tests.stages.daemon"])
+DAEMONS = ("daemon", "merge_daemon", "project_daemon", "rollback_daemon")
+FORKS.set_forkserver_preload(
+    [
+        "pytest",
+        "supervisor.cli.__main__",
+        "supervisor.cli.commands.policy.replay",
+        "supervisor.panel.command",
+        "supervisor.runtime.service",
+        *(f"tests.kill.{name}" for name in DAEMONS),
+    ]
+)
 
 
-def run(module: str, *arguments: object, seconds: float) -> subprocess.CompletedProcess[str]:
+def start(module: str, *arguments: object, environ: Mapping[str, str], out: Path, err: Path) -> BaseProcess:
+    """Start a module as a program would be, which writes to these files."""
+    process = FORKS.Process(target=_be, args=([module, *map(str, arguments)], dict(environ), out, err))
+    process.start()
+    return process
+
+
+def run(
+    module: str, *arguments: object, seconds: float, environ: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
     """Run a module as a program would be, to its end.
 
     Raises:
         subprocess.TimeoutExpired: It took longer than so many seconds, and was killed.
     """
-    argv = [module, *map(str, arguments)]
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        process = FORKS.Process(target=_be, args=(argv, dict(os.environ), out, err))
-        process.start()
+        process = start(module, *arguments, environ=environ, out=out, err=err)
         process.join(seconds)
+        argv = [module, *map(str, arguments)]
         if process.exitcode is None:
             process.kill()
             process.join()
@@ -41,5 +61,6 @@ def _be(argv: list[str], environ: Mapping[str, str], out: Path, err: Path) -> No
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), fd)
     os.environ.clear()
     os.environ.update(environ)
+    time.tzset()
     sys.argv = argv
     runpy.run_module(argv[0], run_name="__main__")
