@@ -4,8 +4,9 @@ import os
 import pwd
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import click
@@ -34,6 +35,8 @@ class Many:
     every: bool = False
     repo: Path | None = None
     label: str | None = None
+    request_id: str = ""
+    """Id of the request, for one agent too; empty: none was given."""
 
     def __bool__(self) -> bool:
         """Whether many are meant at all."""
@@ -46,7 +49,12 @@ class Many:
 
 
 def many_options(command: F) -> F:
-    """Add the options by which many agents are meant."""
+    """Add the options by which many agents are meant; the command is handed them as `many`."""
+
+    @wraps(command)
+    def asked(every: bool, repo: Path | None, label: str | None, request_id: str, **about: Any) -> Any:
+        return command(many=Many(every, repo, label, request_id), **about)
+
     for option in (
         click.option("--all", "every", is_flag=True, help="All agents; a pause also holds those that start meanwhile."),
         click.option(
@@ -57,8 +65,8 @@ def many_options(command: F) -> F:
         click.option("--label", help="All agents with this label; with --repo those of that repository."),
         click.option("--request-id", default="", help="An id of this request: given twice, it is carried out once."),
     ):
-        command = option(command)
-    return command
+        asked = option(asked)
+    return cast("F", asked)
 
 
 def control(
@@ -67,7 +75,6 @@ def control(
     body: Mapping[str, Any],
     *,
     many: Many,
-    request_id: str,
     as_json: bool,
 ) -> int | None:
     """Run a control's command: for one agent by name, or for many."""
@@ -77,11 +84,11 @@ def control(
                 "No agent was named; nothing was done.",
                 way_out="Name one, or say --all, --repo DIR or --label LABEL.",
             )
-        _ask_one(agent, what, body, request_id, as_json=as_json)
+        _ask_one(agent, what, body, many.request_id, as_json=as_json)
         return None
     if agent is not None:
         raise UsageError(f"{agent!r} and all agents cannot both be meant; nothing was done.", way_out="Say one.")
-    return _order(what, body, many, request_id, as_json=as_json)
+    return _order(what, body, many, as_json=as_json)
 
 
 def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *, as_json: bool) -> None:
@@ -96,9 +103,9 @@ def _ask_one(agent: str, what: str, body: Mapping[str, Any], request_id: str, *,
     terminal.echo(f"{known['agent']} is {known['state']}{after}.")
 
 
-def _order(what: str, body: Mapping[str, Any], many: Many, request_id: str, *, as_json: bool) -> int:
+def _order(what: str, body: Mapping[str, Any], many: Many, *, as_json: bool) -> int:
     force = what == "stop" and bool(body.get("force"))
-    order = {**body, **many.body(), "request_id": request_id or uuid4().hex[:12]}
+    order = {**body, **many.body(), "request_id": many.request_id or uuid4().hex[:12]}
     try:
         given = common.daemon().post(f"/v1/orders/{what}", order, seconds=FORCED_SECONDS if force else ANSWER_SECONDS)
     except (NoDaemonError, DaemonGoneError) as error:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from monitors.contract.bounds import Pause
 from monitors.contract.errors import NotFoundError, UsageError
@@ -378,22 +378,49 @@ def read(text: str, source: str = "scenario", directory: str = "") -> Scenario:
     Raises:
         ScenarioError: With line and column of everything that is wrong, in the policy too.
     """
-    try:
-        document = parse(text)
-    except YamlError as error:
-        raise ScenarioError(source, [(flaw.line, flaw.column, flaw.says) for flaw in error.flaws]) from None
+    document = document_of(text, source)
     try:
         scenario = Scenario.model_validate(document.value)
     except ValidationError as error:
         policy = document.value.get("policy") if isinstance(document.value, dict) else None
         alone = Scenario(name="", task=TaskGiven(prompt="x"), policy=policy if isinstance(policy, dict) else {})
         raise ScenarioError(
-            source, sorted([*_invalid(document, error), *_policy(document, alone, directory)])
+            source, sorted([*faults(document, error, Scenario), *_policy(document, alone, directory)])
         ) from None
     dangling = [(*document.place(path), says) for path, says in _dangling(scenario)]
     if problems := sorted([*dangling, *_policy(document, scenario, directory)]):
         raise ScenarioError(source, problems)
     return scenario
+
+
+def document_of(text: str, source: str) -> Document:
+    """Return the YAML of a file's text.
+
+    Raises:
+        ScenarioError: With line and column of every flaw.
+    """
+    try:
+        return parse(text)
+    except YamlError as error:
+        raise ScenarioError(source, [(flaw.line, flaw.column, flaw.says) for flaw in error.flaws]) from None
+
+
+def faults(
+    document: Document, error: ValidationError, model: type[BaseModel], below: str = ""
+) -> Iterator[tuple[int, int, str]]:
+    """Yield what is wrong, by line and column.
+
+    Args:
+        document: The file.
+        error: What was found.
+        model: The model of the file, or of a part of it.
+        below: The key of that part.
+    """
+    value = document.value[below] if below else document.value
+    for item in error.errors(include_url=False):
+        of_key = item["type"] in ("extra_forbidden", "invalid_key")
+        place = [*([below] if below else []), *_as_written(value, item["loc"])]
+        yield *document.place(place, of_key=of_key), f"{below}{below and ': '}{explain(item, model)}"
 
 
 _SOMEWHERE = ScenarioPaths("/workspace", "/home/agent", "/state")
@@ -405,10 +432,7 @@ def _policy(document: Document, scenario: Scenario, directory: str) -> Iterator[
     try:
         policy_of(scenario, _SOMEWHERE, directory or "/")
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            of_key = item["type"] in ("extra_forbidden", "invalid_key")
-            place = document.place(["policy", *_as_written(scenario.policy, item["loc"])], of_key=of_key)
-            yield *place, f"policy: {explain(item, Config)}"
+        yield from faults(document, error, Config, "policy")
 
 
 def find(name: str, also: Mapping[str, Path] | None = None) -> Path:
@@ -436,12 +460,6 @@ def shipped() -> dict[str, Path]:
     """The scenarios that come with chaperon, by name."""
     folder = Path(__file__).parent / "scenarios"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
-
-
-def _invalid(document: Document, error: ValidationError) -> Iterator[tuple[int, int, str]]:
-    for item in error.errors(include_url=False):
-        of_key = item["type"] in ("extra_forbidden", "invalid_key")
-        yield *document.place(list(_as_written(document.value, item["loc"])), of_key=of_key), explain(item, Scenario)
 
 
 def _as_written(value: Any, path: Sequence[str | int]) -> Iterator[str | int]:

@@ -13,12 +13,12 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from monitors.contract.bounds import Pause
 from supervisor.config.model import Config
-from supervisor.config.problems import explain, nearest
+from supervisor.config.problems import nearest
 from supervisor.config.sections.base import Section
 from supervisor.config.yaml_tree import Document, YamlError, parse
 from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal.expect import Texts, one_or_many
-from supervisor.rehearsal.scenario import ScenarioError, ScenarioStep, ScratchRepository, text_of
+from supervisor.rehearsal.scenario import ScenarioError, ScenarioStep, ScratchRepository, document_of, faults, text_of
 
 SHIPPED = Path(__file__).parent / "scenarios"
 """The folder of the fleets that come with chaperon."""
@@ -188,31 +188,22 @@ def read_fleet(text: str, source: str = "fleet") -> FleetScenario:
     Raises:
         ScenarioError: With line and column of everything that is wrong.
     """
-    try:
-        document = parse(text)
-    except YamlError as error:
-        raise ScenarioError(source, [(flaw.line, flaw.column, flaw.says) for flaw in error.flaws]) from None
+    document = document_of(text, source)
     try:
         fleet = FleetScenario.model_validate(document.value)
     except ValidationError as error:
-        raise ScenarioError(source, sorted(_invalid(document, error))) from None
-    if problems := [(*document.place(path), says) for path, says in [*_dangling(fleet), *_policy(fleet)]]:
+        raise ScenarioError(source, sorted(faults(document, error, FleetScenario))) from None
+    dangling = [(*document.place(path), says) for path, says in _dangling(fleet)]
+    if problems := [*dangling, *_policy(document, fleet)]:
         raise ScenarioError(source, sorted(problems))
     return fleet
 
 
-def _invalid(document: Document, error: ValidationError) -> Iterator[tuple[int, int, str]]:
-    for item in error.errors(include_url=False):
-        of_key = item["type"] in ("extra_forbidden", "invalid_key")
-        yield *document.place(list(item["loc"]), of_key=of_key), explain(item, FleetScenario)
-
-
-def _policy(fleet: FleetScenario) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _policy(document: Document, fleet: FleetScenario) -> Iterator[tuple[int, int, str]]:
     try:
         Config.model_validate(fleet.policy, context={"home": "/home", "directory": "/"})
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            yield ("policy", *item["loc"]), f"policy: {explain(item, Config)}"
+        yield from faults(document, error, Config, "policy")
 
 
 def _dangling(fleet: FleetScenario) -> Iterator[tuple[tuple[str | int, ...], str]]:

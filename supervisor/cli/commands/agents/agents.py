@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
@@ -115,16 +114,13 @@ def changes_of(daemon: Client, agent: str) -> Any:
 @click.argument("words", metavar="[AGENT] TEXT", nargs=-1, required=True)
 @many_options
 @common.json_option
-def say(
-    words: tuple[str, ...], every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
-) -> int | None:
+def say(words: tuple[str, ...], many: Many, as_json: bool) -> int | None:
     """Tell AGENT something: into its running turn, or as a new one. For many, all words are the TEXT."""
-    many = Many(every, repo, label)
     agent, text = (None, words) if many else (words[0], words[1:])
     if not text:
         raise click.UsageError(f"Nothing is said to {agent}: the TEXT is missing.")
     body = {"text": common.whole_text(" ".join(text))}
-    return control("say", agent, body, many=many, request_id=request_id, as_json=as_json)
+    return control("say", agent, body, many=many, as_json=as_json)
 
 
 @click.command()
@@ -157,31 +153,20 @@ def redirect(agent: str, text: tuple[str, ...], task: str | None, as_json: bool,
 @click.option("--at-turn-end", is_flag=True, help="Let the turn that runs end first.")
 @click.option("--reason", default="", help="What the journal and `chaperon ps` say about why.")
 @common.json_option
-def pause(
-    agent: str | None,
-    every: bool,
-    repo: Path | None,
-    label: str | None,
-    request_id: str,
-    at_turn_end: bool,
-    reason: str,
-    as_json: bool,
-) -> int | None:
+def pause(agent: str | None, many: Many, at_turn_end: bool, reason: str, as_json: bool) -> int | None:
     """Hold AGENT at its next tool call, until `chaperon resume`."""
     said = {"at_turn_end": at_turn_end, "reason": common.whole_text(reason)}
     body = {name: value for name, value in said.items() if value}
-    return control("pause", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("pause", agent, body, many=many, as_json=as_json)
 
 
 @click.command()
 @click.argument("agent", required=False)
 @many_options
 @common.json_option
-def resume(
-    agent: str | None, every: bool, repo: Path | None, label: str | None, request_id: str, as_json: bool
-) -> int | None:
+def resume(agent: str | None, many: Many, as_json: bool) -> int | None:
     """Let AGENT go on that is paused, or start one again at once that waits to be."""
-    return control("resume", agent, {}, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("resume", agent, {}, many=many, as_json=as_json)
 
 
 @click.command()
@@ -190,22 +175,13 @@ def resume(
 @click.option("--force", is_flag=True, help="End all processes at once instead of asking first.")
 @click.option("--reason", default="", help="What the journal says about why.")
 @common.json_option
-def stop(
-    agent: str | None,
-    every: bool,
-    repo: Path | None,
-    label: str | None,
-    request_id: str,
-    force: bool,
-    reason: str,
-    as_json: bool,
-) -> int | None:
+def stop(agent: str | None, many: Many, force: bool, reason: str, as_json: bool) -> int | None:
     """Stop AGENT: interrupt, end of input, SIGTERM, and then every process it has.
 
     This returns when the stop has begun.
     """
     body = {"force": force, "reason": common.whole_text(reason)}
-    return control("stop", agent, body, many=Many(every, repo, label), request_id=request_id, as_json=as_json)
+    return control("stop", agent, body, many=many, as_json=as_json)
 
 
 def _ask(agent: str, what: str, body: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
