@@ -49,7 +49,7 @@ class SyncClient(Calls[JsonObject, list[JsonObject], Iterator[JsonObject]]):
     def _sockets(self) -> tuple[Path, ...]:
         if self._socket is not None:
             return (Path(self._socket),)
-        uid = os.getuid()
+        uid = os.geteuid()
         return sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name)
 
 

@@ -23,6 +23,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
+from host import identity
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -65,12 +67,14 @@ class _Apart:
 
     def __init__(self) -> None:
         self.serves = _setting()
+        users: dict[str, Any] = {**identity.with_state()}
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
+            **users,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import anyio
 
+from host import identity
 from host.threads import until_cancelled
 
 READ_BYTES = 65_536
@@ -55,6 +56,8 @@ class ChildCommand:
     """Its standard input; /dev/null if empty."""
     niceness: int = 0
     """Added to its priority, so that it stands back behind others."""
+    users: Callable[[], Mapping[str, int]] = identity.as_person
+    """Returns the user that it runs as, where a daemon has one apart from the person's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def run_child(command: ChildCommand, stop: int | None = None) -> ChildResult:
     Raises:
         OSError: It could not be started.
     """
+    users: dict[str, Any] = {**command.users()}
     process = subprocess.Popen(
         command.argv,
         stdin=subprocess.PIPE if command.stdin else subprocess.DEVNULL,
@@ -89,6 +93,7 @@ def run_child(command: ChildCommand, stop: int | None = None) -> ChildResult:
         env=command.environment,
         start_new_session=True,
         bufsize=0,
+        **users,
     )
     try:
         if command.niceness:

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from host import identity
+
 
 class Disk(Protocol):
     """The system calls of durable files. Each raises OSError as the kernel does."""
@@ -135,6 +137,22 @@ def write_new(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False,
             disk.sync(fd)
     finally:
         disk.close(fd)
+
+
+def write_program(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a program, with its folder; where chaperon has a user of its own, the person's processes only run it.
+
+    Raises:
+        OSError: A part of it may be there.
+    """
+    with identity.own_files():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        write_new(path, data, mode=0o500, sync=sync)
+        for each, mode in (
+            ((path.parent.parent, 0o711), (path.parent, 0o711), (path, 0o555)) if identity.is_apart() else ()
+        ):
+            each.chmod(mode)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = True, disk: Disk = REAL_DISK) -> None:

@@ -51,6 +51,8 @@ RUNNERS = {
     "supervisor/runtime/gateway/credential.py": "a program that the user's configuration names",
     "supervisor/runtime/gateway/git_remotes.py": "git, for the login that the person's credential helpers have of a remote",
     "supervisor/runtime/sandbox/machine.py": "bubblewrap, as a trial",
+    "supervisor/runtime/attached/cli_process.py": "prlimit, as the person, where the daemon is another user",
+    "supervisor/runtime/services/apart_start.py": "id, to see what a program that is run keeps of the daemon's users",
     "supervisor/runtime/services/judging.py": "the CLI, as a judge",
     "supervisor/runtime/incidents/notifications.py": "notify-send, for channels of a desktop",
 }

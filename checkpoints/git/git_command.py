@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
+from host import identity
 from host.children import ChildCommand, run_child
 
 _OPTIONS = (
@@ -92,6 +93,7 @@ def run_git(
                 seconds=timeout_seconds,
                 output_bytes=MOST_OUTPUT,
                 niceness=niceness,
+                users=identity.as_person if git_folder in (None, NOWHERE) else identity.with_state,
             ),
             stop,
         )

@@ -64,12 +64,12 @@ def _refuse_strangers(top: Path, folders: repository.GitFolders) -> None:
     Git refuses it too.
     """
     owners = {path.lstat().st_uid for path in (top, top / ".git", folders.own)}
-    by_sudo = os.environ.get("SUDO_UID", "") if os.getuid() == 0 else ""
-    trusted = {os.getuid(), int(by_sudo) if by_sudo.isdecimal() else os.getuid()}
+    by_sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    trusted = {os.geteuid(), int(by_sudo) if by_sudo.isdecimal() else os.geteuid()}
     if owners <= trusted or _is_safe(top):
         return
     raise UsageError(
-        f"The repository {str(top)!r} belongs to user {min(owners - trusted)}, and this is user {os.getuid()}: its owner decides "
+        f"The repository {str(top)!r} belongs to user {min(owners - trusted)}, and this is user {os.geteuid()}: its owner decides "
         f"what git runs there; {NOTHING}.",
         way_out=f"If you trust it: git config --global --add safe.directory {top}",
     )

@@ -155,7 +155,7 @@ def connect(*sockets: Path, met: Callable[[str], object] = lambda _version: None
         DaemonGoneError: One does, and does not take connections.
     """
     for path in sockets:
-        trusted = hosts(path, os.getuid())
+        trusted = hosts(path, os.geteuid())
         try:
             _open(path, trusted).close()
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):

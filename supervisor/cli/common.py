@@ -53,7 +53,7 @@ class UnconfirmedError(UsageError):
 
 def here() -> StatePaths:
     """Return the paths of this user's state and socket."""
-    return places(os.environ, os.getuid())
+    return places(os.environ, os.geteuid())
 
 
 def configuration() -> "Loaded":
@@ -161,7 +161,7 @@ def daemon() -> "Client":
     """
     from supervisor.cli.client import connect  # commands that ask no daemon need not load what speaks HTTP
 
-    uid = os.getuid()
+    uid = os.geteuid()
     met = connect(*sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name), met=_tell_of_other_version)
     context = click.get_current_context(silent=True)  # there is none in another thread, where nothing is told again
     named = context.find_root().params.get("config") if context else None

@@ -135,7 +135,7 @@ def _stop_by_hand(why: str, reason: str, *, as_json: bool) -> int:
     from supervisor.runtime.processes.hand_stop import HandStop, stop_by_hand
 
     terminal.echo(f"chaperon: {why} Agents are ended without it, by its records on the disk.", err=True)
-    stop = HandStop(pwd.getpwuid(os.getuid()).pw_name, reason)
+    stop = HandStop(pwd.getpwuid(os.geteuid()).pw_name, reason)
     ended = list(stop_by_hand(common.here().agents, stop))
     rows = [
         {

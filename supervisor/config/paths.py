@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from host.identity import is_apart, may, own_files
 from monitors.contract.errors import ChaperonError
 
 SOCKET_NAME = "chaperon.sock"
@@ -36,6 +37,33 @@ class StatePaths:
     """The variable that has the state elsewhere, for errors: the one that counts, if it is set."""
     runtime_variable: str = field(default="XDG_RUNTIME_DIR", compare=False)
     """The same for the runtime directory."""
+    base: Path | None = None
+    """The directory that has the state of a daemon apart (`host.identity`) and what its agents reach; else None."""
+
+    @property
+    def chaperons(self) -> Path:
+        """The directory that no agent may touch but for what it was given there."""
+        return self.base or self.state
+
+    @property
+    def reached(self) -> Path:
+        """The directory with what processes of agents reach by its path: their folders, sockets of the gateway."""
+        return self.state if self.base is None else self.base / "reached"
+
+    @property
+    def copies(self) -> Path:
+        """The directory with copies of programs, which the person's processes run, and cannot change if apart."""
+        return self.state if self.base is None else self.base / "copies"
+
+    @property
+    def own_folders(self) -> Path:
+        """One directory an agent, with that of its CLI's configuration."""
+        return self.reached / "agents"
+
+    @property
+    def agent_sockets(self) -> Path:
+        """One directory an agent, with its socket of the gateway."""
+        return self.reached / "gateway"
 
     @property
     def socket(self) -> Path:
@@ -113,6 +141,10 @@ class StatePaths:
         return self.state / "checkpoints"
 
 
+CLOSED = "closed"
+"""Below the directory of a daemon apart: may be entered by the group of its own user alone, and has the state."""
+
+
 def places(environ: Mapping[str, str], uid: int) -> StatePaths:
     """Say where everything is, without looking at the disk.
 
@@ -122,15 +154,19 @@ def places(environ: Mapping[str, str], uid: int) -> StatePaths:
     """
     state = first_of(environ.get("STATE_DIRECTORY"))
     runtime = first_of(environ.get("RUNTIME_DIRECTORY"))
+    base = state if state is not None and is_apart() else None
     session = absolute(environ.get("XDG_RUNTIME_DIR"))
     if runtime is None and session is not None:
         runtime = session / "chaperon"
     return StatePaths(
-        state=state or _xdg(environ, "XDG_STATE_HOME", ".local/state") / "chaperon",
+        state=base / CLOSED / "state"
+        if base
+        else state or _xdg(environ, "XDG_STATE_HOME", ".local/state") / "chaperon",
         runtime=runtime or Path("/tmp") / f"chaperon-{uid}",  # noqa: S108  # its owner and mode are checked
         shared_tmp=runtime is None,
         state_variable="XDG_STATE_HOME" if state is None else "STATE_DIRECTORY",
         runtime_variable="RUNTIME_DIRECTORY" if first_of(environ.get("RUNTIME_DIRECTORY")) else "XDG_RUNTIME_DIR",
+        base=base,
     )
 
 
@@ -162,7 +198,7 @@ def hosts(socket: Path, uid: int) -> frozenset[int]:
         status = folder.lstat() if open_to_all else folder.stat()
     except OSError:  # then nobody can be reached there
         return ours
-    if not open_to_all and status.st_uid not in ours and not status.st_mode & 0o022:
+    if not open_to_all and status.st_uid not in ours and not status.st_mode & 0o002:  # its group is that user's affair
         return ours | {status.st_uid}
     wrong = ""
     if not stat.S_ISDIR(status.st_mode):
@@ -191,8 +227,45 @@ def prepare(where: StatePaths, uid: int) -> None:
             f"The socket's path {str(where.socket)!r} is longer than the {LONGEST_SOCKET_PATH} bytes that a Unix socket may have.",
             way_out="Set XDG_RUNTIME_DIR, or RUNTIME_DIRECTORY, to a shorter path.",
         )
+    if is_apart():
+        _prepare_apart(where, uid)
+    else:
+        make_private(where.state, uid, where.state_variable)
+        make_private(where.runtime, uid, where.runtime_variable, strict=where.shared_tmp)
+
+
+def _prepare_apart(where: StatePaths, uid: int) -> None:
+    """Close the state of a daemon apart, and check that the person's programs cannot open it, nor replace the socket.
+
+    Raises:
+        PlaceError: As `prepare`; or the service did not give both directories.
+    """
+    given = {"STATE_DIRECTORY": where.base, "RUNTIME_DIRECTORY": where.runtime}
+    for variable, directory in given.items():
+        status = directory.lstat() if directory is not None and directory.is_dir() else None
+        if directory is None or status is None or variable == "RUNTIME_DIRECTORY" != where.runtime_variable:
+            raise PlaceError(
+                f"A daemon with a user apart from its agents' needs {variable}, a directory of its user's own.",
+                way_out="Start it by the service chaperon-apart@, which gives it one.",
+            )
+        if (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) != (os.getuid(), os.getgid(), APART_MODE):
+            raise PlaceError(
+                f"The directory {str(directory)!r} belongs to user {status.st_uid} and group {status.st_gid} with mode "
+                f"{stat.S_IMODE(status.st_mode):04o}. A daemon apart needs one of user {os.getuid()}, group {os.getgid()} "
+                f"and mode {APART_MODE:04o}.",
+                way_out=_way_out(variable),
+            )
+    closed = where.state.parent
+    with own_files():
+        entered = ((each, APART_MODE) for each in (where.reached, where.own_folders, where.agent_sockets))
+        for directory, mode in ((closed, 0o770), (where.copies, 0o711), *entered):
+            directory.mkdir(exist_ok=True)
+            directory.chmod(mode)
     make_private(where.state, uid, where.state_variable)
-    make_private(where.runtime, uid, where.runtime_variable, strict=where.shared_tmp)
+
+
+APART_MODE = 0o771
+"""Of the directories of a daemon apart: its own user and group make what is in them, and others enter."""
 
 
 def make_private(directory: Path, uid: int, variable: str, *, strict: bool = False) -> None:
@@ -247,7 +320,7 @@ def _objection(directory: Path, status: os.stat_result, uid: int, *, strict: boo
     mode = stat.S_IMODE(status.st_mode)
     if mode & (0o077 if strict else 0o022):
         return f"its mode {mode:04o} lets others {'look' if strict else 'write'} into it (chmod 700 mends that)"
-    if not os.access(directory, os.W_OK | os.X_OK):
+    if not may(directory, os.W_OK | os.X_OK):
         return "it cannot be written (read-only file system, or its mode)"
     return ""
 

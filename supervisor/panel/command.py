@@ -134,5 +134,5 @@ def _connect(path: Path | None) -> "Client":
     from supervisor.cli.client import connect
     from supervisor.config.paths import sockets_to_try
 
-    uid = os.getuid()
+    uid = os.geteuid()
     return connect(*((path,) if path else sockets_to_try(os.environ, uid, pwd.getpwuid(uid).pw_name)))

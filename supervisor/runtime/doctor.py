@@ -2,6 +2,7 @@
 
 import os
 import platform
+import pwd
 import re
 import shutil
 import socket
@@ -18,6 +19,7 @@ from checkpoints.git import git_command
 from checkpoints.workspace.notes import try_watching
 from host import unix_sockets
 from host.children import ChildCommand, run_child
+from host.identity import may
 from monitors.contract.errors import ChaperonError
 from supervisor import __version__
 from supervisor.config.paths import SYSTEM_RUNTIME, check_place, hosts, places
@@ -101,7 +103,7 @@ class DoctorContext:
         """The programs that a person trusts."""
         from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
 
-        return TrustedPrograms(places(self.environ, os.getuid()).programs)
+        return TrustedPrograms(places(self.environ, os.geteuid()).programs)
 
 
 class SpokenForError(ChaperonError):
@@ -222,7 +224,7 @@ def state_directory(around: DoctorContext) -> DoctorFinding:
     where = places(around.environ, around.uid)
     check_place(where.state, around.uid, where.state_variable)
     existing = next(path for path in (where.state, *where.state.parents) if path.exists())
-    if not os.access(existing, os.W_OK | os.X_OK):
+    if not may(existing, os.W_OK | os.X_OK):
         return DoctorFinding(
             "state",
             False,
@@ -263,12 +265,22 @@ def _answering(path: Path) -> DoctorFinding:
     """Report the version of the daemon that answers."""
     version = version_at(path)
     if version == __version__:
-        return DoctorFinding("daemon", True, f"one answers at {path}, of this version ({version})")
+        return DoctorFinding("daemon", True, f"one answers at {path}, of this version ({version}){_apart(path)}")
     theirs = f"version {version}" if version else "a version that does not say which it is"
     says = f"one answers at {path}, of {theirs}, and this is {__version__}"
     return DoctorFinding(
         "daemon", None, says, "Restart it, or end it and say `chaperon serve`: agents live on meanwhile."
     )
+
+
+def _apart(path: Path) -> str:
+    """Say as which user a daemon keeps apart from its agents, as the owner of its folder tells."""
+    try:
+        owner = path.parent.stat().st_uid
+        name = pwd.getpwuid(owner).pw_name
+    except (OSError, KeyError):
+        return ""
+    return f", as user {name}, apart from its agents" if owner not in (0, os.geteuid()) else ""
 
 
 def version_at(path: Path) -> str:

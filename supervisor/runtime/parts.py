@@ -133,7 +133,7 @@ def make_daemon(
     usual = config.agent.permission_mode, config.resources.limits()
     defaults = Defaults(*usual, where.mode, where.base, every, discovery_settings(config), kept_out)
     trusted = board.trusts.trusted
-    copies = setup.places.state / "hooks"
+    copies = setup.places.copies / "hooks"
     repositories = RepositoryHooks(copies, trusted) if config.hooks.repositories else None
     return Daemon(
         board,
@@ -163,7 +163,7 @@ def make_daemon(
 
 def make_dispatcher(daemon: Daemon, setup: Setup) -> Dispatcher:
     """Make what lets agents claim stored tasks, and have it see every event."""
-    folders = (daemon.worktrees.rules.folder, setup.places.state)
+    folders = (daemon.worktrees.rules.folder, setup.places.chaperons)
     tools = TaskTools(
         daemon.board,
         daemon.happened,
@@ -238,7 +238,7 @@ def make_gateway(setup: Setup, board: Board) -> GatewayClient:
     settings = partial(gateway_settings, setup.config, setup.environ, last=setup.last)
     live = lambda: [session.summary.agent for session in board.live()]  # noqa: E731
     granted = partial(granted_hosts, board, setup.clock)
-    gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live, granted)
+    gateway = GatewayClient(settings, setup.places.gateway, setup.environ, live, granted, setup.places.agent_sockets)
     if has_gateway(setup.config.agent, setup.environ):
         gateway.needed.set()
     return gateway
@@ -273,6 +273,7 @@ def make_launcher(
         sandboxes=sandboxes(setup.config, setup.places, setup.environ),
         gateway=gateway,
         protector=protector,
+        own_folders=setup.places.own_folders,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher

@@ -7,7 +7,6 @@ start.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from host.identity import may, which
 from interventions.choice.strategies import strategy_of
 from monitors.contract.errors import ChaperonError
 from monitors.contract.tasks import Task
@@ -129,14 +129,14 @@ def _not_a_program(path: str) -> str:
         return "is not there"
     if not Path(path).is_file():
         return "is no file"
-    return "" if os.access(path, os.X_OK) else f"is not executable (chmod +x {path})"
+    return "" if may(path, os.X_OK) else f"is not executable (chmod +x {path})"
 
 
 def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightProblem]:
     """A launcher that is not there: no agent would start."""
     for command in config.agent.launcher[:1]:
         path = agent_environment(environ, config.agent.environment).get("PATH", os.defpath)
-        if shutil.which(command, path=path) is None:
+        if which(command, path) is None:
             yield PreflightProblem(
                 f"agent.launcher: there is no program {command!r}, so no agent can be started.",
                 "Install it, or name its whole path.",

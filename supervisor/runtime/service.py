@@ -107,10 +107,10 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
     """
     wait_for_threads(log.error)
     async with AsyncExitStack() as stack:
-        await anyio.to_thread.run_sync(prepare, setup.places, os.getuid())
+        await anyio.to_thread.run_sync(prepare, setup.places, os.geteuid())
         usual = stack.enter_context(raised())
         stack.enter_context(await anyio.to_thread.run_sync(take_state_directory, setup.places.state))
-        programs = TrustedPrograms(setup.places.programs)
+        programs = TrustedPrograms(setup.places.programs, setup.places.copies / "programs")
         setup, distrusted = await anyio.to_thread.run_sync(with_trusted, setup, programs)
         listening = setup.listening
         if listening is None:
@@ -238,7 +238,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tasks.start_soon(sampling.run, name="sampling")
             judge = detector_settings(setup.config).judge
             if judge.enabled:
-                ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.state / "judge")
+                ask = CliJudge(judge, setup.config.agent, setup.environ, setup.places.reached / "judge")
                 tasks.start_soon(Judging(board, opened.journal, *told, judge, ask).run, name="judge")
             rules = lambda: daemon.merging.work.rules  # noqa: E731 - others may be in force later
             checks = QuietChecks(board, daemon.verifier, rules, daemon.happened, setup.clock, tasks)

@@ -23,6 +23,9 @@ from tests.sources import ROOT
 USER = 77_001
 """Number of `ada`, whom the machine itself does not know."""
 
+OWN_USER = 77_002
+"""That of `chaperon-ada`, as which the daemon of `chaperon-apart@ada` keeps apart."""
+
 SYSTEMD = Path("/usr/lib/systemd/systemd")
 
 SECONDS = 40.0
@@ -40,9 +43,11 @@ done
 for each in $SHOWN; do mkdir -p ".$each"; mount --rbind "$each" ".$each"; done
 cp -a /etc/ld.so.cache /etc/ssl /etc/alternatives etc/ 2>/dev/null || true
 echo 'root:x:0:0::/root:/bin/sh
-ada:x:77001:77001::/home/ada:/bin/sh' > etc/passwd
+ada:x:77001:77001::/home/ada:/bin/sh
+chaperon-ada:x:77002:77002::/:/bin/false' > etc/passwd
 echo 'root:x:0:
-ada:x:77001:' > etc/group
+ada:x:77001:
+chaperon-ada:x:77002:' > etc/group
 echo 0123456789abcdef0123456789abcdef > etc/machine-id
 chown 77001:77001 home/ada
 cp "$UNITS"/* etc/systemd/system/

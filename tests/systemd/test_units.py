@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli import common
-from supervisor.config.paths import places
+from supervisor.config.paths import APART_MODE, places
 
 FOLDER = Path(__file__).parents[2] / "systemd"
 
@@ -17,10 +17,13 @@ CLOSED = ("chaperon-gateway@.service", "chaperon-panel@.service")
 
 MOST_EXPOSED_OF_CLOSED = 2.5
 
-SERVICES = ("chaperon.service", "chaperon@.service")
+SERVICES = ("chaperon.service", "chaperon@.service", "chaperon-apart@.service")
 
 MOST_EXPOSED = 4.0
 """Of `chaperon@ada`; what it leaves open is what agents beneath it need."""
+
+MOST_EXPOSED_APART = 4.2
+"""Of `chaperon-apart@ada`: the two capabilities of its start are 0.3 of it; the daemon has given them up."""
 
 WITH_OWN_FILES = {
     "PrivateTmp", "PrivateDevices", "ProtectHome", "ReadWritePaths", "ReadOnlyPaths", "TemporaryFileSystem", "BindPaths",
@@ -122,6 +125,26 @@ def test_what_the_systems_unit_leaves_open_is_what_agents_need(tmp_path: Path) -
     assert exposure(unit) <= MOST_EXPOSED
     unit.write_text(re.sub(r"^(SystemCallFilter|NoNewPrivileges)=.*\n", "", unit.read_text(), flags=re.MULTILINE))
     assert exposure(unit) > MOST_EXPOSED
+
+
+@needs_systemd
+def test_the_unit_with_a_user_of_its_own_leaves_open_what_the_other_does_and_its_start(tmp_path: Path) -> None:
+    unit = tmp_path / "chaperon-apart@ada.service"
+    unit.write_text(unit_text("chaperon-apart@.service"))
+    assert exposure(unit) <= MOST_EXPOSED_APART
+    unit.write_text(re.sub(r"^CapabilityBoundingSet=.*\n", "", unit.read_text(), flags=re.MULTILINE))
+    assert exposure(unit) > MOST_EXPOSED_APART
+
+
+def test_the_unit_with_a_user_of_its_own_is_the_other_one_but_for_that() -> None:
+    apart, other = settings("chaperon-apart@.service"), settings("chaperon@.service")
+    differs = {key for key in apart.keys() | other.keys() if apart.get(key) != other.get(key)}
+    assert differs == {
+        "Description", "Conflicts", "User", "Group", "ExecStart", "Environment", "StateDirectory", "StateDirectoryMode",
+        "RuntimeDirectoryMode", "CapabilityBoundingSet", "AmbientCapabilities", "RemoveIPC",
+        "KeyringMode",
+    }  # fmt: skip
+    assert (int(apart["StateDirectoryMode"], 8), int(apart["RuntimeDirectoryMode"], 8)) == (APART_MODE, APART_MODE)
 
 
 @needs_systemd

@@ -22,8 +22,8 @@ def refusal(client: SocketAddress, server: SocketAddress, shims: Collection[int]
     found = socket_of(client, server)
     if found is None or found.inode == 0:
         return "the process that connected has gone"
-    if found.uid not in (0, os.getuid()):
-        return f"it comes from user {found.uid}, and the panel is user {os.getuid()}'s"
+    if found.uid not in (0, os.geteuid()):
+        return f"it comes from user {found.uid}, and the panel is user {os.geteuid()}'s"
     known, hidden = holders(found)
     # Shims forbid being looked into, and are never who connects: their programs are looked at one by one.
     hidden = [pid for pid in hidden if pid not in shims]

@@ -127,7 +127,7 @@ def _protected(config: "Config") -> tuple[str, ...]:
 def _all_protected(
     programs: Iterable[str], more: Iterable[str], places: StatePaths, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    own = (places.state, places.runtime, config_home(environ) / "chaperon")
+    own = (places.chaperons, places.runtime, config_home(environ) / "chaperon")
     given = (*map(str, own), *more)
     led_to = [path for path in map(os.path.realpath, programs) if not path.startswith("/usr/")]
     return tuple(dict.fromkeys((*given, *map(os.path.realpath, given), *programs, *led_to)))

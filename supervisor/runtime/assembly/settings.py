@@ -132,7 +132,7 @@ def worktree_rules(config: Config, places: StatePaths, environ: Mapping[str, str
 
 def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) -> Sandboxes:
     """Return the maker of agents' sandboxes."""
-    own = places.state, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
+    own = places.chaperons, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
     workspaces = worktree_rules(config, places, environ).folder
     return Sandboxes(
         config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces, config.agent.max_processes
@@ -202,7 +202,7 @@ def off_limits(places: StatePaths, environ: Mapping[str, str]) -> dict[str, str]
     """
     given = {
         str(home(environ)): "your home directory",
-        str(places.state): "chaperon's own state",
+        str(places.chaperons): "chaperon's own state",
         str(places.runtime): "chaperon's own socket",
         str(config_home(environ) / "chaperon"): "chaperon's own configuration",
         "/etc/chaperon": "chaperon's own configuration",

@@ -19,7 +19,8 @@ from typing import Any
 
 import orjson
 
-from host.durable import replace_file, write_new
+from host.durable import replace_file, write_program
+from host.identity import may
 from host.plain_files import open_plain
 from monitors.contract.errors import ChaperonError
 from monitors.secret_patterns import masked
@@ -87,10 +88,12 @@ class TrustedPrograms:
 
     Args:
         folder: Where list and copies are.
+        copies: Where the copies are, if elsewhere.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, copies: Path | None = None) -> None:
         self._folder = folder
+        self._copies = copies or folder
         self._kept: _Kept | None = None
 
     def settle(self, config: Config) -> tuple[Config, tuple[TrustedProgram, ...]]:
@@ -176,7 +179,7 @@ class TrustedPrograms:
         """
         copies = {path: self.program(path) for path in program_files(config)}
         for asked in commands_of(config):
-            if os.access(copy := self._copy_of(asked), os.X_OK):
+            if may(copy := self._copy_of(asked), os.X_OK):
                 copies[asked] = str(copy)  # it is asked again while the daemon runs, without a look at it
         return with_files(config, {path: copy for path, copy in copies.items() if copy != path})
 
@@ -199,18 +202,16 @@ class TrustedPrograms:
 
     def _copy_of(self, path: str) -> Path:
         was = (self._kept.files if self._kept is not None else {}).get(path, GONE)
-        return self._folder / was / Path(path).name
+        return self._copies / was / Path(path).name
 
     def _copy(self, path: Path) -> None:
         content = _content(path)
         if content is None or len(content) > MOST_COPIED:
             return
-        folder = self._folder / sha256(content).hexdigest()
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = self._copies / sha256(content).hexdigest()
         copy = folder / path.name
         if _digest_of(str(copy)) != folder.name:
-            copy.unlink(missing_ok=True)
-            write_new(copy, content, mode=0o500, sync=True)
+            write_program(copy, content, sync=True)
 
     def _read(self) -> _Kept | None:
         path = self._folder / LIST_NAME

@@ -8,16 +8,22 @@ import os
 import re
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 import anyio
 import anyio.to_thread
 
+from host.children import ChildCommand, run_child
+from host.identity import is_apart
 from supervisor.runtime.shim import marks, process_tree
 
 GRACE_SECONDS = 2.0
 """Time in which a CLI that is asked to end gives its terminal back and writes its session file; it takes 0.1 s."""
+
+MARK_SECONDS = 5.0
+"""How long the program may take that marks a process of another user; it takes 2 ms."""
 
 
 class CliTree(process_tree.Tree):
@@ -81,7 +87,16 @@ class CliProcess:
         A process of it that lets itself be adopted by another is known by that. One that it started before is not.
         """
         mark = marks.draw()
-        return mark if mark and self.is_running() and marks.put_on(self.pid, mark) else 0
+        if not mark or not self.is_running():
+            return 0
+        if is_apart():  # the real user has to be that of the other process (prlimit(2))
+            words = ["prlimit", f"--pid={self.pid}", f"--locks={mark}:{mark}"]
+            with suppress(OSError):
+                run_child(
+                    ChildCommand(argv=words, environment={"PATH": os.defpath}, seconds=MARK_SECONDS, output_bytes=0)
+                )
+            return mark if marks.mark_of(self.pid) == mark else 0
+        return mark if marks.put_on(self.pid, mark) else 0
 
     async def gone(self) -> None:
         """Return once it has ended."""

@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from host import identity
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.claude.messages import decode
 from supervisor.runtime.attached.adapters.other_cli import MOST_BODY
@@ -56,7 +57,7 @@ class HookHouse(House):
     """Facts for the check of the processes of hooks: an agent's own are let in, and other users' are not."""
 
     def _look(self, connection: socket.socket, peer: Peer) -> Arrival | RefusedPeer:
-        if peer.uid not in (0, os.getuid()):
+        if peer.uid not in (0, os.geteuid()):
             return RefusedPeer("user", f"user {peer.uid} has no agent of this user's", peer)
         mark = marks.mark_of(peer.pid) or 0
         lineage = lineage_of(connection)
@@ -145,7 +146,8 @@ def _unread_call(process: CliProcess, payload: Mapping[str, Any] | None, body: b
     """Return the hook for a call that cannot be read, by which it is denied and noted. Blocks for less than 1 ms."""
     said = "no JSON object" if payload is None else "a hook of another event"
     try:
-        cwd = os.readlink(f"/proc/{process.pid}/cwd")  # noqa: PTH115 - a text is needed
+        with identity.looking():
+            cwd = os.readlink(f"/proc/{process.pid}/cwd")  # noqa: PTH115 - a text is needed
     except OSError:  # it has gone, and no answer reaches it
         cwd = "/"
     return {

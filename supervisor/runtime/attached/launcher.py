@@ -59,7 +59,7 @@ def is_ours(path: Path) -> bool:
         status = path.lstat()
     except OSError:
         return False
-    private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+    private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
     return private and _code([str(path), "--check"]) == 0
 
 

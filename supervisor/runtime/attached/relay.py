@@ -25,6 +25,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from host import identity
 from supervisor.runtime.attached import relay_settings
 from supervisor.runtime.attached.connections import DaemonConnection, DaemonConnections, is_readable
 from supervisor.runtime.attached.hook import (
@@ -119,7 +120,7 @@ class Relay(ThreadingTCPServer):
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - its arguments there
         """Whether a connection is served: it is of this user, and there is a place."""
         found = socket_owner.socket_of(client_address, (LOOPBACK, self.settings.port))
-        if found is None or found.uid != os.getuid() or not self._places.acquire(blocking=False):
+        if found is None or found.uid != os.geteuid() or not self._places.acquire(blocking=False):
             return False
         self.arrived[client_address] = found
         return True
@@ -395,6 +396,7 @@ def main(arguments: list[str], ready: Callable[[], object] | None = None) -> int
     """
     folder = Path(arguments[0])
     if ready is None:  # tests go on in this process
+        identity.keep()
         spawn.refuse_tracers()
     lock = os.open(folder / relay_settings.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     given = arguments[1] if len(arguments) > 1 else ""

@@ -183,7 +183,7 @@ def _processes(directory: Path) -> Iterator[Leftover]:
 def _files(summary: Summary, written: Iterable[Path]) -> Iterator[Leftover]:
     for path in written:
         yield Leftover("file", f"{_shown(path)}, written outside of the workspace", f"rm -r -- {_shown(path)}")
-    own = Path(tempfile.gettempdir(), f"claude-{os.getuid()}", OWN_FOLDERS.sub("-", summary.workspace))
+    own = Path(tempfile.gettempdir(), f"claude-{os.geteuid()}", OWN_FOLDERS.sub("-", summary.workspace))
     if own.is_dir() and not own.is_symlink():
         yield Leftover("file", f"{_shown(own)}, the CLI's own temporary files", f"rm -r -- {_shown(own)}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from host.durable import write_new
+from host.durable import write_program
 from host.plain_files import TooLargeError, read_plain
 
 FOLDER = ".chaperon/hooks"
@@ -88,12 +88,10 @@ class RepositoryHooks:
 
     def _copy(self, found: HookScripts) -> Path:
         folder = self._copies / found.digest.removeprefix("hooks:")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, content in found.files.items():
             path = folder / name
             if not path.is_file() or path.read_bytes() != content:
-                path.unlink(missing_ok=True)
-                write_new(path, content, mode=0o500)
+                write_program(path, content)
         return folder
 
 

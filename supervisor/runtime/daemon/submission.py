@@ -11,6 +11,7 @@ import anyio.to_thread
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from checkpoints.workspace.worktree import worktree_of
+from host.identity import may
 from monitors.contract.bounds import Seconds, Texts, is_argument
 from monitors.contract.effects import check_names
 from monitors.contract.errors import ChaperonError, UsageError
@@ -274,7 +275,7 @@ class Submission(SubmissionRequest):
             problem = "does not exist"
         elif not path.is_dir():
             problem = "is not a directory"
-        elif not os.access(path, os.R_OK | os.X_OK):
+        elif not may(path, os.R_OK | os.X_OK):
             problem = "cannot be read by this user"
         else:
             return self._worktree()

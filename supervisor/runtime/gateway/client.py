@@ -86,6 +86,7 @@ class GatewayClient:
         environ: The daemon's environment.
         live: Names the agents that have not ended.
         granted: Returns the hosts that a person opened for an agent alone.
+        sockets: The folder of agents' sockets, if it is another one.
     """
 
     def __init__(
@@ -95,10 +96,12 @@ class GatewayClient:
         environ: Mapping[str, str],
         live: Callable[[], Collection[str]],
         granted: Callable[[str], Sequence[GrantedHost]] = lambda _: (),
+        sockets: Path | None = None,
     ) -> None:
         self._granted = granted
         self._settings = settings
         self._folder = folder
+        self._sockets = sockets or folder
         self._environ = environ
         self._live = live
         self._opened: dict[str, Opened] = {}
@@ -125,7 +128,7 @@ class GatewayClient:
 
     def folder_of(self, agent: str) -> Path:
         """Return the folder of an agent's socket, of a short name."""
-        return self._folder / sha256(agent.encode()).hexdigest()[:8]
+        return self._sockets / sha256(agent.encode()).hexdigest()[:8]
 
     def socket_of(self, agent: str) -> Path:
         """Return an agent's socket."""

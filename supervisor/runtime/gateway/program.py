@@ -21,6 +21,7 @@ import anyio
 import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from host import identity
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.agent_site import LONGEST_REASON, AgentSite
@@ -143,7 +144,7 @@ class Gateway:
                     first = json.loads(await lines.receive_until(b"\n", LONGEST_LINE))
                 said = str(first.get("token", "")) if isinstance(first, dict) else ""
                 peer = peer_of(stream.extra_attributes[anyio.abc.SocketAttribute.raw_socket]())
-                if peer.uid not in (os.getuid(), 0) or not hmac.compare_digest(said.encode(), self._token.encode()):
+                if peer.uid not in (os.geteuid(), 0) or not hmac.compare_digest(said.encode(), self._token.encode()):
                     return
             except (ValueError, TimeoutError, anyio.IncompleteRead, anyio.DelimiterNotFound, anyio.BrokenResourceError):
                 return
@@ -336,6 +337,7 @@ def stay(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Leave the starter, and serve."""
+    identity.keep()
     refuse_tracers()
     token = sys.stdin.readline().strip()
     if os.fork():

@@ -83,7 +83,7 @@ class Verifier:
         return _result(check, done, now() - started)
 
     def _site(self, check: Check) -> LaunchSite:
-        folder, own = Path(check.folder), self.notes / "claude"
+        folder, own = Path(check.folder), self._launcher.own_folders.with_name("verifying") / "claude"
         return LaunchSite(SHELL, folder, Path(check.project or folder), own, dict(check.facts))
 
 

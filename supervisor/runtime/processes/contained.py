@@ -17,6 +17,7 @@ import orjson
 
 from host.children import ChildCommand, ChildResult, run_child_async
 from host.durable import is_temporary, replace_file
+from host.identity import as_own
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes.identity import checked
 from supervisor.runtime.processes.leftovers import EndedProcesses, end_leftovers
@@ -76,6 +77,7 @@ async def run_contained(command: ContainedCommand, notes: Path) -> ContainedResu
         seconds=command.seconds,
         output_bytes=command.output_bytes,
         keep="end",
+        users=as_own,
     )
     try:
         done = await run_child_async(child)

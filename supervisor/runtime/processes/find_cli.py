@@ -9,7 +9,6 @@ import functools
 import importlib.util
 import os
 import re
-import shutil
 import signal
 import sys
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from host.children import ChildCommand, run_child
+from host.identity import may, which
 from monitors.contract.errors import ChaperonError
 
 Version = tuple[int, int, int]
@@ -105,7 +105,7 @@ def locate(command: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
     """
     if command is not None:
         return command, "agent.command"
-    if on_path := shutil.which("claude", path=environ.get("PATH", os.defpath)):
+    if on_path := which("claude", environ.get("PATH", os.defpath)):
         return str(Path(on_path).absolute()), "PATH"
     if brought := bundled_cli():
         return brought, "the [claude] extra"
@@ -134,7 +134,7 @@ def _status(path: str, source: str) -> os.stat_result:
             f"The Claude CLI {path!r} (from {source}) cannot be used: {error.strerror}.",
             way_out=f"Correct or remove agent.command. {INSTALL}",
         ) from error
-    if not Path(path).is_file() or not os.access(path, os.X_OK):
+    if not Path(path).is_file() or not may(path, os.X_OK):
         raise CliError(
             f"The Claude CLI {path!r} (from {source}) is no file that can be executed.",
             way_out=f"Try: chmod +x {path}" if Path(path).is_file() else "Correct or remove agent.command.",

@@ -95,6 +95,7 @@ class ProcessLauncher:
         sandboxes: Makes the sandboxes of agents; None holds them by none.
         gateway: Holds the credential of agents, if their settings want that; None leaves it with them.
         protector: Seals what CLIs print.
+        own_folders: The directory that has one directory an agent for what its CLI reaches, if it is another one.
     """
 
     def __init__(
@@ -110,10 +111,13 @@ class ProcessLauncher:
         sandboxes: Sandboxes | None = None,
         gateway: GatewayClient | None = None,
         protector: Protector = UNPROTECTED,
+        own_folders: Path | None = None,
     ) -> None:
         self._protector = protector
         self._environ = environ
         self._agents = agents
+        self.own_folders = own_folders or agents
+        """The directory that has one directory an agent for what its CLI reaches."""
         self._aside = aside or agents.parent / "set-aside"
         self._containment = containment
         self._trusted = trusted
@@ -136,7 +140,10 @@ class ProcessLauncher:
 
     def set_aside(self, agent: str) -> Path | None:
         """Make room for an agent whose name the journal does not have; blocks and raises like `earlier_life`."""
-        return earlier_life.set_aside(self.directory(agent), self._aside)
+        aside = earlier_life.set_aside(self.directory(agent), self._aside)
+        if self.own_folders != self._agents:
+            earlier_life.set_aside(self.own_folders / agent, self.own_folders.with_name(self._aside.name))
+        return aside
 
     def brings(self, agent: str, workspace: str) -> Brings:
         """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
@@ -306,7 +313,7 @@ class ProcessLauncher:
         return self._settings.own_config_dir or needs_own
 
     def _own_config_dir(self, agent: str) -> Path:
-        return self.directory(agent) / "claude"
+        return self.own_folders / agent / "claude"
 
     def _group(self, agent: str, limits: Limits) -> Path | None:
         if isinstance(self._containment, Uncontained):

@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from host.identity import looking
 from supervisor.protocol.identity import Identity
 from supervisor.runtime.processes import shim_client, shim_events
 from supervisor.runtime.processes.identity import (
@@ -181,7 +182,8 @@ def _carries(pid: int, identity: Identity) -> bool:
         return mark is not None
     if not identity.nonce or (identity.mark and mark < marks.own()):
         return False
-    return f"{NONCE_VARIABLE}={identity.nonce}" in process_tree.read(f"/proc/{pid}/environ").split("\0")
+    with looking():
+        return f"{NONCE_VARIABLE}={identity.nonce}" in process_tree.read(f"/proc/{pid}/environ").split("\0")
 
 
 def _strays(identity: Identity) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ import anyio.lowlevel
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from checkpoints.git.effective_user import ask_as_effective_user
+from host import identity
 from monitors.contract import anyjson
 from monitors.contract.actions import Action, Review, ReviewContext
 from supervisor.runtime.journal.index import JournalIndexes
@@ -203,6 +205,8 @@ async def _until_gone(answer: ResponseStream, parts: AsyncIterator[bytes], *, fo
 
 def main() -> None:
     """Serve what comes on standard input, which is the daemon's channel; nothing is printed but the log."""
+    identity.keep()
+    ask_as_effective_user()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's goes to all; the daemon says when it is over
     os.nice(NICE)
     refuse_tracers()  # it has the keys of records

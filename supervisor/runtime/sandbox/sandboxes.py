@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
+from host.durable import write_new
 from monitors.contract.errors import ChaperonError
 from supervisor.config.sections.sandbox import SandboxInForce, SandboxKind, SandboxSection
 from supervisor.runtime.gateway.git_remotes import HELPER, helped, rewritten
@@ -352,8 +353,7 @@ class Sandboxes:
 def _script(path: Path, words: Sequence[str], arguments: str) -> Path:
     """Write a script that becomes a program, and return its path."""
     made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    made.touch(mode=0o700)
-    made.write_text(f"#!/bin/sh\nexec {shlex.join(words)} {arguments}\n")
+    write_new(made, f"#!/bin/sh\nexec {shlex.join(words)} {arguments}\n".encode(), mode=0o700)
     made.replace(path)  # another launch of the folder may be about to use it
     return path
 

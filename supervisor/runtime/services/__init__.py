@@ -1,5 +1,6 @@
 """Work beside the agents.
 
+apart_start        the start of a daemon with a user apart from that of its agents
 people/            longer requests of people
 quiet_checks       checks of the work of agents in quiet moments, for the detection of progress
 checkpoint_upkeep  upkeep of checkpoints in idle moments

@@ -85,4 +85,4 @@ def stranger(connection: socket.socket, hosts: Collection[int]) -> str:
     peer = peer_of(connection)
     if peer.uid in hosts:
         return ""
-    return f"process {peer.pid} of user {peer.uid} listens there, and this is user {os.getuid()}"
+    return f"process {peer.pid} of user {peer.uid} listens there, and this is user {os.geteuid()}"

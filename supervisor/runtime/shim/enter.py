@@ -16,6 +16,7 @@ import sys
 if __name__ == "__main__":  # the folder that holds our packages, behind the standard library
     sys.path.append(os.path.abspath(f"{os.path.dirname(__file__)}/../../.."))  # noqa: PTH100, PTH120 - as in `program`
 
+from host.identity import become_person
 from supervisor.runtime.shim import marks, spawn
 
 NOT_STARTED = 127
@@ -24,13 +25,15 @@ NOT_STARTED = 127
 
 def main(cgroup: str, mark: int, folder: str, argv: list[str]) -> None:
     """Become the program."""
-    step = "be ended with the daemon"
+    step = f"enter the cgroup {cgroup}"
     try:
+        if cgroup:
+            spawn.enter_cgroup(cgroup)
+        step = "become its user"
+        become_person()  # which takes back the next one
+        step = "be ended with the daemon"
         # Without the daemon nobody waits for its result. The processes that it started are ended by the next daemon.
         spawn.prctl(spawn.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if cgroup:
-            step = f"enter the cgroup {cgroup}"
-            spawn.enter_cgroup(cgroup)
         step = "be marked"
         if mark:
             marks.put(mark)

@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from host.identity import own_files
+
 FREEZE_SECONDS = 1.0
 """Longest wait until all are frozen. The kernel takes 0.3 ms for a cgroup and 2 ms for a walk over 20 processes; a
 process in an uninterruptible read can take as long as its disk, and is reported instead of waited for."""
@@ -311,7 +313,8 @@ def since(started: float) -> int:
 def write(path: str, text: str) -> bool:
     """Write to a kernel file; False if the group has gone or does not take it."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        with own_files():
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -30,6 +30,7 @@ from typing import Any
 if __name__ == "__main__":  # the folder that holds our packages, behind the standard library
     sys.path.append(os.path.abspath(f"{os.path.dirname(__file__)}/../../.."))  # noqa: PTH100, PTH120 - pathlib costs 1 MB
 
+from host.identity import keep
 from supervisor.runtime.shim import spawn, wire
 from supervisor.runtime.shim.files import log, write_whole
 from supervisor.runtime.shim.loop import ShimLoop
@@ -107,6 +108,7 @@ def give_up(shim: ShimLoop, starter: socket.socket | None, reason: str) -> None:
 
 def main(directory: str, given: int) -> int:
     """Detach from the starting process, and serve the agent whose directory it is."""
+    keep()
     os.chdir(directory)
     os.stat("spec.json")  # noqa: PTH116 - says that this launch has not begun
     with os.fdopen(given) as file:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
+from host.identity import looking
 from supervisor.runtime.shim import process_tree
 
 SocketAddress = tuple[str, int]
@@ -160,7 +161,8 @@ def holds(pid: int, wanted: HeldSocket) -> bool | None:
     """Whether a process holds a socket; None if it forbids being looked into."""
     link = f"socket:[{wanted.inode}]"
     try:
-        return link in _links(pid)
+        with looking():
+            return link in _links(pid)
     except PermissionError:
         return None
     except OSError as error:

@@ -17,6 +17,7 @@ import signal
 import socket
 from typing import NamedTuple
 
+from host.identity import become_person, own_files
 from supervisor.runtime.shim import marks
 
 NICENESS = 5
@@ -128,12 +129,14 @@ def _become(
     try:
         step = "leave the shim's session"
         os.setsid()  # so that a `kill 0` of the CLI does not reach the shim
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would answer its hooks: it must not run on unwatched
-        if os.getppid() != parent:
-            os._exit(127)
         if bounds.cgroup is not None:
             step = f"enter the cgroup {bounds.cgroup}"
             enter_cgroup(bounds.cgroup)
+        step = "become its user"
+        become_person()  # which takes back the next one
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would answer its hooks: it must not run on unwatched
+        if os.getppid() != parent:
+            os._exit(127)
         step = "set its limits"
         _limit(bounds)
         _give_way()
@@ -158,9 +161,10 @@ def enter_cgroup(cgroup: str) -> None:
     Raises:
         OSError: The group has gone, or takes no process.
     """
-    fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
-    os.write(fd, b"0")
-    os.close(fd)
+    with own_files():
+        fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+        os.write(fd, b"0")
+        os.close(fd)
 
 
 def _limit(bounds: Bounds) -> None:

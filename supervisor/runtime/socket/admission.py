@@ -118,8 +118,8 @@ class House:
             return RefusedPeer("unknown", f"process {peer.pid} could not be looked at ({error})", peer)
 
     def _look(self, connection: socket.socket, peer: Peer) -> Arrival | RefusedPeer:
-        if peer.uid not in (0, os.getuid()) and not self.mode & 0o060:
-            why = f"user {peer.uid} may not steer agents of user {os.getuid()}"
+        if peer.uid not in (0, os.geteuid()) and not self.mode & 0o060:
+            why = f"user {peer.uid} may not steer agents of user {os.geteuid()}"
             return RefusedPeer("user", why, peer)
         marked, mark = marks.is_marked(peer.pid) or self._is_grouped(peer.pid), marks.mark_of(peer.pid) or 0
         lineage = lineage_of(connection)  # looks last of all whether it was the same process all the time

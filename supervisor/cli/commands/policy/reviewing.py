@@ -81,7 +81,7 @@ def _facts_of(setup: ReviewerSetup, home_: Path | None) -> ReviewContext:
         return ReviewContext(home=str(home(os.environ)), protected=protected)
     there = {name: value for name, value in os.environ.items() if name not in OF_THIS_USER}
     there["HOME"] = str(home_.absolute())
-    more = setup.protected_paths(places(there, os.getuid()), there)
+    more = setup.protected_paths(places(there, os.geteuid()), there)
     return ReviewContext(home=there["HOME"], protected=tuple(dict.fromkeys((*protected, *more))))
 
 

@@ -22,7 +22,7 @@ def doctor(as_json: bool) -> int:
     # Here and not above: looking needs the runtime, which `--help` should not pay for.
     from supervisor.runtime import doctor as checks
 
-    uid = os.getuid()
+    uid = os.geteuid()
     named = click.get_current_context().find_root().params.get("config")
     around = checks.DoctorContext(os.environ, uid, pwd.getpwuid(uid).pw_name, Path(named) if named else None)
     findings = []

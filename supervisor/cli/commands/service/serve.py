@@ -23,12 +23,19 @@ ASK_SECONDS = 10
 
 @click.command()
 @click.option("--gateway", is_flag=True, help="Run the gateway alone, as a service of its own, which the daemon uses.")
-def serve(gateway: bool) -> int | None:
+@click.option(
+    "--for", "person", metavar="USER", help="Keep apart from agents, which run as this user; see chaperon-apart@."
+)
+def serve(gateway: bool, person: str | None) -> int | None:
     """Run the daemon in the foreground.
 
     Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
     Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
     """
+    if person is not None:
+        from supervisor.runtime.services.apart_start import keep_apart
+
+        keep_apart(person, os.environ)
     if not gateway:
         return anyio.run(_serve_alone)
     from supervisor.runtime.gateway.program import stay

@@ -275,7 +275,7 @@ def _read(path: Path) -> bytes | None:
         )
     if not stat.S_ISREG(status.st_mode):
         raise AttachError("It is no regular file; nothing was changed.")
-    if status.st_uid != os.getuid():
+    if status.st_uid != os.geteuid():
         raise AttachError(f"It belongs to user {status.st_uid}; nothing was changed.")
     if not status.st_mode & 0o200:
         raise AttachError(

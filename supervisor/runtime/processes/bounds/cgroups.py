@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from host import identity
 from host.folders import below
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.shim import process_tree
@@ -103,7 +104,8 @@ class Containment:
             )
         agents = base / f"chaperon-{owner}" / "agents"
         try:
-            agents.mkdir(parents=True, exist_ok=True)
+            _make(agents.parent)
+            _make(agents)
         except OSError as error:
             return Uncontained(f"The cgroup {agents} could not be made ({error.strerror}); agents are held by walking.")
         if not all((agents / name).exists() for name in ("cgroup.freeze", "cgroup.kill")):
@@ -121,7 +123,7 @@ class Containment:
         if "/" in agent or "." in agent:
             raise ContainmentError(f"The agent name {agent!r} cannot name a cgroup: it has a slash or a dot.")
         try:
-            group.mkdir()
+            _make(group, anew=True)
         except OSError as error:
             raise ContainmentError(
                 f"The cgroup {group} could not be made ({error.strerror}).",
@@ -150,11 +152,24 @@ class Containment:
         Ends no process.
         """
         try:
-            self.agents.rmdir()
-            self.agents.parent.rmdir()
+            with identity.own_files():
+                self.agents.rmdir()
+                self.agents.parent.rmdir()
         except OSError:  # an agent lives on in it, for the next daemon to find
             return False
         return True
+
+
+def _make(group: Path, *, anew: bool = False) -> None:
+    """Make a group; those of a daemon apart are its own user's, and are to be read, by it too as the person.
+
+    Raises:
+        OSError: It could not be made, or is there already and must be new.
+    """
+    with identity.own_files():
+        group.mkdir(exist_ok=not anew)
+        if identity.is_apart():
+            group.chmod(0o755)
 
 
 def remove(group: Path) -> bool:
@@ -172,7 +187,8 @@ def remove(group: Path) -> bool:
 def _remove_empty(group: Path) -> bool:
     try:
         for directory in reversed([group, *below(group, folders_alone=True)]):
-            directory.rmdir()
+            with identity.own_files():
+                directory.rmdir()
     except FileNotFoundError:
         return True
     except OSError:
@@ -254,5 +270,5 @@ def _make_room(base: Path) -> None:
     alone = process_tree.read(f"{base}/cgroup.procs").split() == [str(os.getpid())]
     if alone and "INVOCATION_ID" not in os.environ:
         leaf = base / DAEMON_GROUP
-        leaf.mkdir(exist_ok=True)
+        _make(leaf)
         process_tree.write(f"{leaf}/cgroup.procs", "0")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from host.identity import looking
 from supervisor.runtime.shim import process_tree
 
 MIB = 1024 * 1024
@@ -123,8 +124,9 @@ def _add(look: _Look, pid: int) -> None:
     look.processes += 1
     look.memory += int(fields[21]) * PAGE_BYTES
     used.cpu_seconds = (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
-    used.io_bytes = _io_bytes(pid)
-    look.open_files += len(process_tree.listing(f"/proc/{pid}/fd"))
+    with looking():
+        used.io_bytes = _io_bytes(pid)
+        look.open_files += len(process_tree.listing(f"/proc/{pid}/fd"))
 
 
 def _io_bytes(pid: int) -> int:

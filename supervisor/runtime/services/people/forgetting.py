@@ -183,10 +183,12 @@ class Forgetting:
 
     def _remove_files(self, note: ForgettingNote) -> None:
         self._daemon.protector.forget_agent(note.agent)
-        folders = [self._places.agents / note.agent]
-        if self._places.set_aside.is_dir():
-            aside = re.compile(rf"{re.escape(note.agent)}-[0-9]+")
-            folders += [one for one in self._places.set_aside.iterdir() if aside.fullmatch(one.name)]
+        aside = re.compile(rf"{re.escape(note.agent)}-[0-9]+")
+        folders = []
+        for agents in {self._places.agents, self._places.own_folders}:
+            folders.append(agents / note.agent)
+            if (moved := agents.with_name(self._places.set_aside.name)).is_dir():
+                folders += [one for one in moved.iterdir() if aside.fullmatch(one.name)]
         for folder in folders:
             if folder.exists():
                 remove_folder(folder)
@@ -215,8 +217,8 @@ def traces(places: StatePaths, note: ForgettingNote) -> list[str]:
     named = rb'"(?:%b)": ?\[?"%b"' % (keys, re.escape(note.agent.encode()))
     wanted = re.compile(b"|".join([named, *(rb"%b(?![\\w-]|\\.\\w)" % word for word in unique)]))
     found = []
-    for path in sorted(below(places.state)):
-        inside = path.relative_to(places.state)
+    for path in sorted(below(places.chaperons)):
+        inside = path.relative_to(places.chaperons)
         if path == places.forgetting or path.is_symlink() or not path.is_file():
             continue
         if note.agent in inside.parts or _has(path, wanted.search):

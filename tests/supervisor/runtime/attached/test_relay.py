@@ -341,8 +341,9 @@ def test_it_becomes_the_newer_program_after_an_update_and_keeps_its_port(tmp_pat
     root, source = tmp_path / "lib", Path(relay_settings.__file__).parents[3]
     for part in ("supervisor/runtime/attached", "supervisor/runtime/shim"):
         shutil.copytree(source / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
-    for part in ("supervisor", "supervisor/runtime"):
-        shutil.copy(source / part / "__init__.py", root / part / "__init__.py")
+    (root / "host").mkdir()
+    for part in ("supervisor/__init__.py", "supervisor/runtime/__init__.py", "host/__init__.py", "host/identity.py"):
+        shutil.copy(source / part, root / part)
     folder = tmp_path / "relay"
     relay_settings.write(folder, tmp_path / "s")
     attached(folder)
