@@ -15,6 +15,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import Request, all_that_the_model_was_told, tool_results
 from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from tests.blocking import _no_blocking_calls  # noqa: F401 - a fixture
+from tests.stages import forked
 from tests.stages.daemon import Base
 from tests.support import cli_environment, processes_in
 
@@ -80,14 +81,9 @@ class Stage:
             [sys.executable, *program, *arguments], env=self.environ(), cwd=self.repo, text=True, **given
         )
 
-    def chaperon(self, *arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    def chaperon(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `chaperon` to its end."""
-        process = self.start(*arguments, **how)
-        try:
-            out, err = process.communicate(timeout=50)
-        finally:
-            process.kill()
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        return forked.run("supervisor.cli", *arguments, seconds=50, environ=self.environ(), cwd=self.repo)
 
     def nobody_is_left(self) -> bool:
         """Whether no process works in the agents' repository."""

@@ -16,12 +16,14 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
+WRITTEN = os.O_WRONLY | os.O_CREAT
 DAEMONS = ("daemon", "merge_daemon", "project_daemon", "rollback_daemon")
 FORKS.set_forkserver_preload(
     [
         "pytest",
         "supervisor.cli.__main__",
         "supervisor.cli.commands.policy.replay",
+        "supervisor.cli.commands.work.run",
         "supervisor.panel.command",
         "supervisor.runtime.service",
         *(f"tests.kill.{name}" for name in DAEMONS),
@@ -29,15 +31,22 @@ FORKS.set_forkserver_preload(
 )
 
 
-def start(module: str, *arguments: object, environ: Mapping[str, str], out: Path, err: Path) -> BaseProcess:
-    """Start a module as a program would be, which writes to these files."""
-    process = FORKS.Process(target=_be, args=([module, *map(str, arguments)], dict(environ), out, err))
+def start(
+    module: str, *arguments: object, environ: Mapping[str, str], out: Path, err: Path, cwd: Path | None = None
+) -> BaseProcess:
+    """Start a module as a program would be, which has nothing to read and writes to these files."""
+    argv = [module, *map(str, arguments)]
+    process = FORKS.Process(target=_be, args=(argv, dict(environ), out, err, cwd or Path.cwd()))
     process.start()
     return process
 
 
 def run(
-    module: str, *arguments: object, seconds: float, environ: Mapping[str, str] = os.environ
+    module: str,
+    *arguments: object,
+    seconds: float,
+    environ: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a module as a program would be, to its end.
 
@@ -46,7 +55,7 @@ def run(
     """
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        process = start(module, *arguments, environ=environ, out=out, err=err)
+        process = start(module, *arguments, environ=environ, out=out, err=err, cwd=cwd)
         process.join(seconds)
         argv = [module, *map(str, arguments)]
         if process.exitcode is None:
@@ -56,9 +65,10 @@ def run(
         return subprocess.CompletedProcess(argv, process.exitcode, out.read_text(), err.read_text())
 
 
-def _be(argv: list[str], environ: Mapping[str, str], out: Path, err: Path) -> None:
-    for path, fd in ((out, 1), (err, 2)):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), fd)
+def _be(argv: list[str], environ: Mapping[str, str], out: Path, err: Path, cwd: Path) -> None:
+    for path, fd, how in ((Path(os.devnull), 0, os.O_RDONLY), (out, 1, WRITTEN), (err, 2, WRITTEN)):
+        os.dup2(os.open(path, how), fd)
+    os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
