@@ -292,11 +292,16 @@ class _Reading:
         return () if origin is None else (origins.maker(origin),)
 
 
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Stands for the search path: what counts is that pieces of it spell what they spell everywhere."""
+
+
 def _variables(scene: Scene) -> dict[str, str]:
     return {
         "HOME": scene.places.home or "~",
         "PWD": scene.places.cwd,
         "TMPDIR": TMPDIR,
+        "PATH": _PATH,
         **{str(name): str(value) for name, value in scene.environment.items()},
     }
 

@@ -196,8 +196,14 @@ _OWN_SERVERS = frozenset({"memory", "scratch", "scratchpad", "todo", "local", "i
 """Servers that keep what is an agent's own, or judged by its path or its statements."""
 _PUT_ASIDE = frozenset({"email", "emails", "mail", "message", "messages", "thread", "threads", "note", "notes", "issue", "task", "card", "item", "conversation"})  # fmt: skip
 """Things that are archived every day, and found again where they are archived."""
-_TRIED = re.compile(r"(?:\A|[-_./ ])(?:tests?|draft|tmp|temp|scratch|sandbox|demo|local|dev)(?:\Z|[-_./ \d])", re.IGNORECASE)  # fmt: skip
+_TRIED = re.compile(r"(?:\A|[-_./: ])(?:tests?|cache|draft|tmp|temp|scratch|sandbox|demo|local|dev)(?:\Z|[-_./: \d])", re.IGNORECASE)  # fmt: skip
 _REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
+
+
+def for_trial(given: Mapping[str, Any]) -> bool:
+    """Whether one of the fields of a call says that it is about what is for tests."""
+    texts = (value for value in islice(given.values(), MAX_FIELDS) if isinstance(value, str) and len(value) <= 100)
+    return any(_TRIED.search(value) and not _PRODUCTION.search(value) for value in texts)
 
 
 def takes_from_others(tool: str, given: Mapping[str, Any]) -> bool:
@@ -209,8 +215,8 @@ def takes_from_others(tool: str, given: Mapping[str, Any]) -> bool:
         return False
     if "archive" in verbs and not _PUT_ASIDE.isdisjoint(verbs):
         return False
-    said = {str(name).lower(): value for name, value in islice(given.items(), MAX_FIELDS)}
-    if any(isinstance(value, str) and _TRIED.search(value[:200]) for value in said.values()):
+    said = {str(name).lower() for name in islice(given, MAX_FIELDS)}
+    if for_trial(given):
         return False
     return _PATHS.isdisjoint(said) or not _REMOTE.isdisjoint(said)
 
@@ -270,6 +276,10 @@ def _opens_to_all(verbs: list[str], given: Mapping[str, Any]) -> bool:
 
 
 _MAILS = frozenset({"filter", "filters", "rule", "rules", "forwarding", "settings", "inbox"})
+_SENDS = frozenset(
+    {"send", "mail", "email", "emails", "notify", "sms", "message", "messages", "invite", "broadcast", "campaign"}
+)
+_TO_ALL = frozenset({"bulk", "mass", "all", "broadcast", "campaign", "everyone", "blast", "batch"})
 _HALTS = frozenset({"pause", "suspend", "mute", "silence", "shutdown", "hibernate"})
 _WATCHES = frozenset({"monitor", "monitors", "alert", "alerts", "alarm", "alarms", "alerting", "check", "checks"})
 _ALL_AT_ONCE = frozenset({"refund", "cancel", "stop", "reset", "resolve", "close", "acknowledge", "archive", "approve", "dismiss", "disable"})  # fmt: skip
@@ -279,6 +289,8 @@ def destroys_shared(tool: str) -> bool:
     """Whether the tool's name says that it takes something away that others use, or halts it."""
     verbs, server = words_of(tool)
     if _HALTS.intersection(verbs) and (_SHARED | _WATCHES).intersection(verbs):
+        return True
+    if verbs[:1] and verbs[0] not in _LOOKS | _WRITES and _SENDS.intersection(verbs) and _TO_ALL.intersection(verbs):
         return True
     if {"disable", "delete", "remove"}.intersection(verbs) and _WATCHES.intersection(verbs):
         return True
@@ -312,6 +324,10 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
         first = text.split(None, 1)[0] if text.strip() else ""
         line = f"{program} {text}" if program and first != program.split()[0] else text
         yield from command_findings(line, scene)[0]
+    service, operation = given.get("service"), given.get("operation", given.get("action", given.get("method")))
+    if isinstance(service, str) and isinstance(operation, str) and len(service) + len(operation) <= 200:
+        verb = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", operation).lower().replace("_", "-")
+        yield from command_findings(shlex.join([program or "aws", service.lower(), verb]), scene)[0]
     if not runs:
         return
     for name, value in given.items():

@@ -17,6 +17,8 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, not_read_to_its_end, sent_secret
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
+from monitors.review.shell.invocation import program_name
+from monitors.review.shell.shells import SHELLS
 from monitors.review.verdict import grounds
 from monitors.secret_patterns import masked
 
@@ -42,7 +44,9 @@ def shell_text(scene: Scene, tool: str, given: Mapping[str, Any]) -> str | None:
     for name in SHELL_FIELDS:
         value = given.get(name)
         if isinstance(value, str):
-            return value
+            behind = given.get("args") if program_name(value.strip()) in SHELLS else None
+            words = behind[: mcp.MAX_WORDS] if isinstance(behind, (list, tuple)) else ()
+            return shlex.join([value, *words]) if words and all(isinstance(word, str) for word in words) else value
         words = value[: mcp.MAX_WORDS] if isinstance(value, (list, tuple)) else ()
         if words and all(isinstance(word, str) for word in words):
             return shlex.join(words)
@@ -413,7 +417,7 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             if hints.get("openWorldHint", True)
             else None,
         )
-    elif (destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints) or (
+    elif (destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints and not mcp.for_trial(given)) or (
         destroys and _MANY.search(name)
     ):
         yield mcp.destroying(tool)

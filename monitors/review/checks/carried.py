@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from monitors.review.checks.secrets import INSTEAD, named_variable
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, sent_secret
+from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.secret_names import hosts_in, names_secret, secret_variable, shown_to_strangers
@@ -30,6 +31,8 @@ _UPLOADS = re.compile(r"-T\Z|--upload-file\Z")
 _NAMED_FILE = re.compile(r"(?:@|[^=\s]{1,60}=@|-T|--(?:upload|post|body)-file=)(.+)\Z", re.DOTALL)
 _KEYS = frozenset({"-y", "-k", "-i", "-e", "-F", "-S"})
 """Options of programs other than HTTP clients whose value is what they log in with, or where that stands."""
+_WHOLE = frozenset({"cat", "base64", "gzip", "xxd", "od", "head", "tail", "tac", "zstd", "xz"})
+"""Programs that hand on a file."""
 _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
 
 
@@ -87,6 +90,8 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
     yield from _told(scene, given.source)
     for path in _files(scene, invocation):
         yield from _told(scene, scene.within(path))
+        if scene.places.workspace and scene.places.place(path) is Place.HOME:
+            yield f"a file of a person to another machine: {scene.places.shown(path)}"
         if path in ACCOUNTS:
             yield "the accounts of this machine to another machine"
         if any(map(tells_all, scene.within(path))):
@@ -112,14 +117,31 @@ def _shown(scene: Scene, invocation: Invocation) -> Iterator[str]:
 
 def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
     for source in sources:
-        if tells(source) or shows_secret(scene, source):
+        if tells(source) or decrypts(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
+        elif source.name in _WHOLE and scene.places.workspace:
+            for word in source.args:
+                if ("/" in word or word[:1] == "~") and scene.places.of(word, source.cwd) is Place.HOME:
+                    yield f"a file of a person to another machine: {word}"
 
 
 def shows_secret(scene: Scene, source: Invocation) -> bool:
     """Whether the command is one that prints a secret out of a store of them."""
     rules = scene.book.matching(source, scene.book.operands(source))
     return any(rule.name == "secrets.show" for rule in rules)
+
+
+_DECRYPTS = {
+    "gpg": {"-d", "--decrypt"}, "gpg2": {"-d", "--decrypt"}, "age": {"-d", "--decrypt"}, "rage": {"-d", "--decrypt"},
+    "sops": {"-d", "--decrypt", "decrypt"}, "ansible-vault": {"view", "decrypt"}, "openssl": {"-d", "-decrypt"},
+    "git-crypt": {"export-key"}, "ejson": {"decrypt"}, "eyaml": {"decrypt"},
+}  # fmt: skip
+"""Programs that print what was encrypted, with the words by which they do."""
+
+
+def decrypts(source: Invocation) -> bool:
+    """Whether the command prints what was encrypted, so that no other may read it."""
+    return not _DECRYPTS.get(source.name, set()).isdisjoint(source.args)
 
 
 def tells(source: Invocation) -> bool:

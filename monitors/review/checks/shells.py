@@ -80,7 +80,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     elif invocation.program.glob and invocation.program not in ("[", "[["):
         yield Finding(
             "shell.unknown-program",
-            levels.HARM if invocation.program[:1] == "/" else levels.MODERATE,
+            levels.HARM if invocation.program[:1] == "/" and _GLOB.search(invocation.name) else levels.MODERATE,
             f"runs whatever program fits {invocation.program}",
             "Write the program's name out.",
             effect=effect("process", f"runs {invocation.program}"),
@@ -92,6 +92,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     elif _TYPED_SHELL.match(invocation.program):
         yield _interactive(invocation)
     yield _handed(scene, invocation)
+
+
+_GLOB = re.compile(r"[*?\[{]")
 
 
 def _reads_code(invocation: Invocation) -> bool:
@@ -207,7 +210,7 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
 
 
 _STRANGER = re.compile(
-    r"(?:https?|git|ssh)://(?!(?:[\w-]+@)?(?:[\w.-]+\.)?(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|codeberg\.org|sr\.ht|googlesource\.com|gnu\.org|kernel\.org|apache\.org|debian\.org|visualstudio\.com|azure\.com|huggingface\.co|internal|corp|lan|local|intranet|freedesktop\.org|gnome\.org|kde\.org|savannah\.\w+|launchpad\.net|sourceforge\.net|python\.org|mozilla\.org|videolan\.org|ffmpeg\.org)[/:]|localhost|127\.)",
+    r"://gist\.github\.com/|(?:https?|git|ssh)://(?!(?:[\w-]+@)?(?:[\w.-]+\.)?(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|codeberg\.org|sr\.ht|googlesource\.com|gnu\.org|kernel\.org|apache\.org|debian\.org|visualstudio\.com|azure\.com|huggingface\.co|internal|corp|lan|local|intranet|freedesktop\.org|gnome\.org|kde\.org|savannah\.\w+|launchpad\.net|sourceforge\.net|python\.org|mozilla\.org|videolan\.org|ffmpeg\.org)[/:]|localhost|127\.)",
     re.IGNORECASE,
 )
 

@@ -181,11 +181,16 @@ def _of_git(invocation: Invocation) -> list[str]:
         elif (equals and name in ("--extcmd", "--exec", "--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd")) or (
             equals and args[at - 1] == "-c" and at and _KEYS.match(name)
         ):
-            found.append(value)
+            found.append(_alias(name, value))
         elif not equals and "config" in args[:at] and _KEYS.match(word):
             # What git cleans is each file of the repository.
-            found.append(f"git bundle create - --all | {after}" if _CLEANS.match(word) else after)
+            found.append(f"git bundle create - --all | {after}" if _CLEANS.match(word) else _alias(word, after))
     return [one.lstrip("!") for one in found if " " in one or "/" in one or "$" in one]
+
+
+def _alias(name: str, value: str) -> str:
+    """Return what a setting has git run: an alias without an exclamation mark is words for git itself."""
+    return f"git {value}" if name.lower().startswith("alias.") and value[:1] != "!" and value else value
 
 
 _STARTS = frozenset({"-wrapper", "--wrapper", "--run_under", "--test_wrapper", "-Dexec.executable", "-Dexec.args"})  # fmt: skip

@@ -192,8 +192,8 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
 
 
 _OF_STORE = sought(
-    r"(?:\brequire|\bfrom|\bimport|\buse)\b\s{0,3}\(?\s{0,3}[\"'](?:node:)?(?:@aws-sdk/|@google-cloud/|@azure/|@elastic/|@prisma/|@octokit/|@slack/|@supabase/|@planetscale/|@neondatabase/|aws-sdk|mongodb|mongoose|pg|postgres|mysql2?|mariadb|ioredis|redis|knex|sequelize|typeorm|stripe|firebase-admin|octokit|mssql|oracledb|cassandra-driver|neo4j-driver|kafkajs|ldapjs|algoliasearch|sequel|sequel_pg|activerecord|aws-sdk-\w{1,40}|mongo|dalli)\b",
-    "aws google-cloud azure elastic prisma octokit slack supabase planetscale neon mongo pg postgres mysql mariadb redis knex sequel typeorm stripe firebase mssql oracledb cassandra neo4j kafka ldap algolia activerecord dalli",
+    r"\bnew\s{1,3}(?:PDO|mysqli|SQLite3)\b|\b(?:pg_connect|mysqli_connect|DriverManager\.getConnection|DBI->connect|Sequel\.connect|PG\.connect|Mysql2::Client|sql\.Open)\s?\(|(?:\brequire|\bfrom|\bimport|\buse)\b\s{0,3}\(?\s{0,3}[\"'](?:node:)?(?:@aws-sdk/|@google-cloud/|@azure/|@elastic/|@prisma/|@octokit/|@slack/|@supabase/|@planetscale/|@neondatabase/|aws-sdk|mongodb|mongoose|pg|postgres|mysql2?|mariadb|ioredis|redis|knex|sequelize|typeorm|stripe|firebase-admin|octokit|mssql|oracledb|cassandra-driver|neo4j-driver|kafkajs|ldapjs|algoliasearch|sequel|sequel_pg|activerecord|aws-sdk-\w{1,40}|mongo|dalli)\b",
+    "aws google-cloud azure elastic prisma octokit slack supabase planetscale neon mongo pg postgres mysql mariadb redis knex sequel typeorm stripe firebase mssql oracledb cassandra neo4j kafka ldap algolia activerecord dalli PDO SQLite3 PG DBI DriverManager Sequel Mysql2 sql.Open",
 )
 """A library of stores, or of others' services."""
 _AT_HOME = sought(r"localhost|127\.0\.0\.1|\[::1\]|:memory:|_test\b|\btest_", "localhost 127. ::1 memory test")
@@ -204,8 +204,8 @@ _EMPTIED = sought(
 )
 """A call that empties a store, or takes away what others use; a list and a text have no such calls."""
 _ASKED = sought(
-    r"\.(?:query|execute|raw|exec|run|\$executeRaw(?:Unsafe)?|none|any)\s?\(?\s?" + _QUOTED,
-    "query exec raw run none any",
+    r"(?:\.|->)(?:query|execute|executeUpdate|do|raw|exec|run|\$executeRaw(?:Unsafe)?|none|any)\s?\(?\s?" + _QUOTED,
+    "query exec raw run none any do",
 )
 MAX_TOLD = 20
 """Most calls of one kind that stores are told by."""

@@ -198,7 +198,14 @@ def rimraf(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if has(invocation, "--help", "--version", "--dry-run"):
         return
     for word in operands(invocation):
-        yield deletes(scene, invocation, word, recursive=True, forced=True)
+        if invocation.name != "del" or not re.fullmatch(r"/[a-zA-Z]", word):
+            yield deletes(
+                scene,
+                invocation,
+                arg(word.replace("\\", "/"), known=word.known, glob=word.glob),
+                recursive=True,
+                forced=True,
+            )
 
 
 def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -247,7 +254,7 @@ _PLAIN_PATTERN = re.compile(r"(?:[^()\[\]{}*+?\\]|\.\*|\.\+|\\.|\[[^\[\]]{1,40}\
 def pkill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`pkill` and `killall`: judged by whom the pattern would hit, however it is spelled."""
     whole = has(invocation, "-f", "--full", "-r", "--regexp") or invocation.name == "pkill"
-    if has(invocation, "-l", "--list", "-0", "--help", "-V"):
+    if has(invocation, "-l", "--list", "-0", "--help", "-V") or value(invocation, "-s", "--signal") == "0":
         return
     for word in operands(invocation, "-s --signal -u -U -t -g -G -P --parent -F --pidfile"):
         pattern = str(word).strip()

@@ -297,6 +297,13 @@ def made(invocation: Invocation) -> Iterator[Arg]:
         return
     yield from (word for word in _written(invocation) if word not in ("-", "", "."))
     if invocation.name in _DOWNLOADERS and _under_own_name(invocation):
+        folder = value(invocation, "-P", "--directory-prefix", "--output-dir", "-d", "--dir") or ""
+        folder = (
+            ""
+            if folder.startswith("-") or (invocation.name == "curl" and "--output-dir" not in invocation.args)
+            else folder
+        )
         for word in invocation.args:
-            if "://" in word or (invocation.name != "curl" and word[:1] != "-" and "/" in word):
-                yield arg(posixpath.basename(word.partition("?")[0].rstrip("/")) or "index.html", known=word.known)
+            if "://" in word or (invocation.name != "curl" and word[:1] != "-" and "/" in word and word != folder):
+                name = posixpath.basename(word.partition("?")[0].rstrip("/")) or "index.html"
+                yield arg(posixpath.join(folder, name), known=word.known)

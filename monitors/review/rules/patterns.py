@@ -6,10 +6,10 @@ r"""The small language in which rules say which commands they mean.
     psql ... /drop\s+table/
 
 The first word is the program, `a|b` for several. A plain word is the next operand, with `*` and `?` as in file names,
-in either case; `...` skips any number of operands. `{…}`: at least one of these options is given; `!{…}`: none is. An
-option's value may follow: `--mode=hard` is met by `--mode=hard` and by `--mode hard`. `/…/` is a regular expression,
-sought in all words joined by blanks, without regard to case; `!/…/` must not be found. Operands behind those named do
-not matter.
+in either case; a blank ends its alternatives, so that `rm|env rm` wants two operands. `...` skips any number of them.
+`{…}`: at least one of these options is given; `!{…}`: none is. An option's value may follow: `--mode=hard` is met by
+`--mode=hard` and by `--mode hard`. `/…/` is a regular expression, sought in all words joined by blanks, without regard
+to case; `!/…/` must not be found. Operands behind those named do not matter.
 """
 
 import re

@@ -526,11 +526,21 @@ class _Reader(Words):
         if operator in ("<<", "<<-"):
             raw = self.text[start : self.at]
             quoted = any(mark in raw for mark in _QUOTES)
-            self.pending.append((redirect, target.text if quoted else raw, quoted, operator == "<<-"))
+            self.pending.append((redirect, _bare(raw) if quoted else raw, quoted, operator == "<<-"))
             redirect.body = Word("")
         elif operator == "<<<":
             redirect.body = target
         into.append(redirect)
+
+
+_QUOTED_PIECE = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([$`\"\\])")
+
+
+def _bare(delimiter: str) -> str:
+    """Return a quoted delimiter without its quotes; nothing in it is expanded."""
+    delimiter = delimiter.replace("$'", "'").replace('$"', '"')
+    return _QUOTED_PIECE.sub(lambda piece: piece[1] or _ESCAPED.sub(r"\1", piece[2] or "") or piece[3] or "", delimiter)
 
 
 _COMPOUND = {

@@ -241,11 +241,11 @@ _LONG = not_read_to_its_end(
 
 def _asks(scene: Scene, invocation: Invocation) -> bool:
     """Whether the program is only asked for its manual."""
-    args = invocation.args
+    args, program = invocation.args, scene.book.programs.get(invocation.name)
     if invocation.name == "aws" and args[-1:] == ["help"]:
         return True
     return (
-        "--help" in args
+        ("--help" in args or (args[-1:] == ["-help"] and program is not None))
         and "--" not in args
         and (invocation.name not in scene.launchers or scene.launchers.started(invocation) is None)
     )
@@ -301,6 +301,10 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return replace(found, risk=levels.CARE) if nothing else found
     if not scene.places.workspace:
         return found
+    if rule.name == "windows.delete" and _within(invocation):
+        return replace(found, risk=levels.CARE)
+    if rule.name == "database.lose" and _TAKEN_BACK.search(" ".join(invocation.args)[:MAX_SEARCHED]):
+        return replace(found, risk=levels.CARE)
     if rule.name in SCOPED and found.risk < levels.DOOM and is_rehearsal(invocation):
         return replace(found, risk=min(found.risk, levels.CARE))
     if rule.name.startswith("cloud.") and _at_own_server(invocation):
@@ -327,6 +331,21 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     return found
 
 
+_TAKEN_BACK = re.compile(r"\bbegin\b(?!.*\bcommit\b).*\brollback\s*;?\s*['\"]?\s*\Z", re.IGNORECASE | re.DOTALL)
+"""Statements that end by taking back all of them."""
+_ELSEWHERE = re.compile(r"[A-Za-z]:[\\/]|[~$%]|\.\.|(?:^|[\s,'\"(])[\\/](?![a-zA-Z](?:\s|\Z))")
+"""Marks of a path of Windows, or one that is given to PowerShell, that leads out of the folder, or is not known."""
+_NAMED_THERE = re.compile(r"[\s,'\"(]{0,3}(?:\.[\\/])?\w[\w.*\\/, -]{0,300}['\")]{0,3}\Z")
+
+
+def _within(invocation: Invocation) -> bool:
+    """Whether all that PowerShell or cmd is told to delete is named, below the folder in which it runs."""
+    words = [word for word in invocation.args if word[:1] != "-" and not re.fullmatch(r"/[a-zA-Z]", word)]
+    piped = [word for source in invocation.input.source for word in source.args if word[:1] != "-"]
+    named = words or piped
+    return bool(named) and all(_NAMED_THERE.match(word) and not _ELSEWHERE.search(word) for word in named)
+
+
 def _made_again(scene: Scene, invocation: Invocation) -> bool:
     """Whether `git clean` is told to look only where a build puts what it makes."""
     named = scene.book.operands(invocation)[1:]
@@ -344,12 +363,14 @@ _PRODUCED = SHARED - {"forge", "backup"}
 """Effects of which a change is one of production: in a forge the word is a branch's, in backups a source's."""
 _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
 """How manuals name a disk that is to be put in; no kernel names one so."""
-_HOST = re.compile(r"https?://|localhost\b|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
+_HOST = re.compile(r"https?://|localhost\b|:\d+(?:/|\Z)|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
 _ENDPOINTS = frozenset({"--endpoint-url", "--endpoint", "--api-endpoint"})
 
 
 def _at_own_server(invocation: Invocation) -> bool:
     """Whether a cloud's program is told to ask a server of this machine, which stands in for the cloud in tests."""
+    if invocation.name == "awslocal":
+        return True
     words = [*invocation.args, arg("")]
     said = [
         word.partition("=")[2] or words[at + 1] for at, word in enumerate(words) if word.partition("=")[0] in _ENDPOINTS
@@ -360,7 +381,7 @@ def _at_own_server(invocation: Invocation) -> bool:
 
 
 _OWN_SERVER = re.compile(
-    r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
+    r"(?:(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])|(?=:))(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
 )
 """A server of this machine that an agent would write; the ports named are those of stores and brokers."""
 

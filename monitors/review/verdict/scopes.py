@@ -10,11 +10,11 @@ from monitors.review.rules.findings import Finding
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
 
-SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy"})  # fmt: skip
+SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate"})  # fmt: skip
 """Rules whose harm is care in such a scope."""
 
 _REHEARSAL = re.compile(
-    r"(?:^|[\s_/=:@-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])",
+    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])",
     re.IGNORECASE,
 )
 _FOR_REAL = re.compile(

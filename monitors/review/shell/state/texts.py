@@ -2,7 +2,7 @@
 
 import re
 
-from monitors.review.shell.invocation import Arg, Input, Invocation, Redirection
+from monitors.review.shell.invocation import Arg, Input, Invocation, Redirection, arg
 from monitors.review.shell.shells import SHELLS
 from monitors.review.shell.state.bounds import MAX_SCRIPTS, WalkBounds
 from monitors.review.shell.state.constant import MAX_PRINTED, printed
@@ -64,6 +64,8 @@ class Texts:
         if not target.known:
             return Input(self._fed(target), target.source)
         known = self._overlay.made(f"/dev/fd/{target}" if redirect.operator == "<&" else self._state.path(target))
+        if known is None and redirect.operator == "<" and target[:2] in ("~/", "/h", "/r", "/U"):
+            return Input(None, (Invocation(arg("cat"), [target]), *target.source))  # a person's, maybe
         return Input(None, target.source) if known is None else Input(known[0], (*known[1], *target.source))
 
     def type_out(self, invocation: Invocation) -> None:
