@@ -42,6 +42,17 @@ FOUND = [
     "f() { set M; $*; }\nf",
     ". <(E\necho M)",
     "echo ${x[$((1+$(M)))]}",
+    "mapfile ] x<<<'M'; \"${x[@]}\"'M' ''",
+    "mapfile t x<<<''M; M\"${x[@]}\"",
+    "mapfile -t x M<<<'M'; \"${x[@]}\"",
+    "echo $['$(M)']",
+    "echo \"[$['$(M)']\"",
+    "((#$('';eval M)))",
+    "((#$(until x= M;do k;done)))",
+    "(($((1)) + $(a; M)))",
+    "x=($[ $(x='a[$(echo a)]'; ((x))) ] \"a `M` b\"); M",
+    "[['';M ",
+    "select i in a;d\\\no M;done<<<1",
 ]
 """Scripts that earlier runs found, shortened."""
 

@@ -80,7 +80,7 @@ def _joined_lines(text: str) -> str:
 
     Between words it makes no difference. Behind a `#` it is left: a comment ends with its line.
     """
-    if "\\\n" not in text or "<<" in text or not _CONTINUED.search(text):
+    if "\\\n" not in text or "<<" in text.replace("<<<", "") or not _CONTINUED.search(text):
         return text  # the end of a here-document is a line by itself, whatever stands before it
     made: list[str] = []
     goes_on = False
@@ -228,8 +228,10 @@ class _Reader(Words):
             return self.redirected(
                 self.arithmetic_command() if self.text.startswith("((", self.at) else self.bracketed("(")
             )
-        reader = _COMPOUND.get(self.peek_word())
-        if reader is None or _TIME_PROGRAM.match(self.text, self.at):
+        word = self.peek_word()
+        reader = _COMPOUND.get(word)
+        quoted = reader is not None and self.text[self.at + len(word) : self.at + len(word) + 1] in ("'", '"', "$", "`")
+        if reader is None or quoted or _TIME_PROGRAM.match(self.text, self.at):
             return self.simple()
         return reader(self)
 

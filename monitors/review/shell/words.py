@@ -25,6 +25,8 @@ _SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
+_OLD_ARITHMETIC = re.compile(r"\$\[((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}+)\]")
+"""Arithmetic as it was written before `$((…))`; quotes protect nothing in it."""
 _PROCESS = re.compile(r"[<>]\(")
 MAX_SUBSTITUTED = 5
 """Most substitutions of processes read in one default value; the rest stands within these, or is read for nothing."""
@@ -221,6 +223,9 @@ class Words(ABC):
         elif following == '"' and not quoted:
             self.at += 1
             self.double_quoted(into)
+        elif following == "[" and (old := _OLD_ARITHMETIC.match(text, at)):
+            self.at = old.end()
+            into.append(Part("arithmetic", old[0], quoted=True, default=Word("", self.expansions(old[1]))))
         elif match := _SPECIAL.match(text, at + 1):
             self.at = match.end()
             into.append(Part("variable", text[at : self.at], quoted=quoted, name=match[0]))
@@ -325,20 +330,26 @@ class Words(ABC):
     def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None if it is a subshell in a subshell."""
         depth = 0
+        within = 0  # how deep the substitution began whose commands are passed over; 0 outside of one
         at = start
         stop = min(self.end, start + 500)
         while at < stop:
             char = self.text[at]
             if char == "(":
+                within = depth if not within and self.text[at - 1] == "$" else within
                 depth += 1
             elif char == ")":
                 depth -= 1
+                within = 0 if depth == within else within
                 if depth == 0:
                     break
                 if depth == 1 and self.text[at + 1 : at + 2] != ")":
                     return None  # the second bracket is closed, and not the first behind it
             elif (
-                char in "\n;" and "<<" not in self.text[start:at] and "for" not in self.text[max(0, start - 5) : start]
+                char in "\n;"
+                and not within
+                and "<<" not in self.text[start:at]
+                and "for" not in self.text[max(0, start - 5) : start]
             ):
                 return None
             at += 1

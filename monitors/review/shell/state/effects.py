@@ -16,6 +16,8 @@ Written = Callable[[Invocation], Iterable[Arg]]
 """Names the files that an invocation writes by an option, or under the name of what it downloads."""
 
 _STACK = "DIRSTACK"
+_MAPFILE_TAKING = frozenset({"-d", "-n", "-O", "-s", "-u", "-C", "-c"})
+"""Options of `mapfile` whose value is the next word."""
 
 
 class Effects:
@@ -158,9 +160,11 @@ class Effects:
         elif name == "getopts":
             state.assign(option_values(args, state.variables.get("@")), in_turn=True)
         elif name in ("mapfile", "readarray"):
-            into = args[-1] if args and args[-1][:1] != "-" else "MAPFILE"
+            named = invocation.operands(_MAPFILE_TAKING)
+            into = str(named[0]) if named else "MAPFILE"
             lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
-            state.assign({into: list(map(arg, lines)) or [_unknown(into, invocation)]})
+            if into.isidentifier():
+                state.assign({into: list(map(arg, lines)) or [_unknown(into, invocation)]})
         elif name == "printf" and args[:1] == ["-v"] and len(args) > 2:
             text = self._texts.printed(Invocation(invocation.program, args[2:]))
             state.variables[args[1]] = [arg(f"${args[1]}", known=False) if text is None else arg(text)]
