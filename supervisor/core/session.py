@@ -20,6 +20,7 @@ from supervisor.core.decisions import validation
 from supervisor.core.decisions.adoption import TABLE, Found, Todo
 from supervisor.core.decisions.decide import AgentSurroundings, Decider, SessionSettings
 from supervisor.core.fold.asked_hosts import AskedHosts
+from supervisor.core.fold.life.checkpoints import END
 from supervisor.core.fold.life.rollback import Phase
 from supervisor.core.fold.memory import Memory
 from supervisor.core.fold.summary import Summary
@@ -382,18 +383,22 @@ class Session:
         return commands + self._capture(number, event)
 
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
-        """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments."""
+        """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments.
+
+        Of an agent that has ended, only the state it left is captured.
+        """
         memory = self._memory
         if memory.going_back.cause is not None or memory.captures.due.keys() == self._captures_asked:
             return []
         asked, self._captures_asked = self._captures_asked, set(memory.captures.due)
-        if memory.state.ended or not self._captures_asked - asked:
-            return []
+        new = [
+            key for key in memory.captures.due if key not in asked and (key.startswith(END) or not memory.state.ended)
+        ]
         moment = memory.captures.moment(seq, event.mono, memory.state)
+        due = memory.captures.due
         return [
-            Capture(key, due.reason, moment, memory.task, memory.submitted.workspace, due.name, due.note)
-            for key, due in memory.captures.due.items()
-            if key not in asked
+            Capture(key, due[key].reason, moment, memory.task, memory.submitted.workspace, due[key].name, due[key].note)
+            for key in new
         ]
 
     def _effects(self, event: AnyEvent) -> list[Command]:

@@ -77,6 +77,8 @@ class Checkpointing:
 
     def capture(self, agent: str, wanted: Capture) -> None:
         """Have a checkpoint made; `CheckpointMade` or `CaptureFailed` follows."""
+        if wanted.reason == Reason.TURN:
+            self._manager.awaits_end(agent, wanted.key)
         self._tasks.start_soon(self.make, agent, wanted, name=f"capture {wanted.key} of {agent}")
 
     def restore(self, agent: str, wanted: RestoreCheckpoint) -> None:
@@ -122,6 +124,13 @@ class Checkpointing:
 
     async def make(self, agent: str, wanted: Capture) -> None:
         """Make a checkpoint; returns once the outcome is reported."""
+        try:
+            await self._make(agent, wanted)
+        finally:
+            if wanted.reason == Reason.TURN:
+                self._manager.has_end(agent, wanted.key)
+
+    async def _make(self, agent: str, wanted: Capture) -> None:
         started, key, reason = self._clock.mono(), wanted.key, str(wanted.reason)
         try:
             calm = self._turns_ends if wanted.reason == Reason.TURN else nullcontext()

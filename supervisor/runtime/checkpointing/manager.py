@@ -58,6 +58,9 @@ CLOSE_SECONDS = 30.0
 """Time that the end waits for a capture or a restore that is under way. A restore of thousands of files takes
 seconds, and one that a hung disk blocks is completed by the next start."""
 
+END_SECONDS = 60.0
+"""Time to wait for the capture of an agent's end: the first one of 200,000 files takes 18 s."""
+
 CLOSE_LOOK_SECONDS = 0.02
 """Between two looks whether it has ended."""
 
@@ -130,6 +133,8 @@ class CheckpointManager:
         self._queues = NoteQueues()
         self._claimed: set[tuple[Path, str]] = set()
         """Names of checkpoints that are being made, each with the folder of its store."""
+        self._ends: dict[tuple[str, str], anyio.Event] = {}
+        """Captures of ends of turns that are under way, by agent and key."""
 
     # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -324,6 +329,21 @@ class CheckpointManager:
         first, last = await self.span(workspace, agent, since)
         return await self.between(workspace, agent, first, None if now else last, compare)
 
+    def awaits_end(self, agent: str, key: str) -> None:
+        """Have whoever asks for the changes of an agent wait for this capture, of the end of a turn."""
+        self._ends[agent, key] = anyio.Event()
+
+    def has_end(self, agent: str, key: str) -> None:
+        """Note that this capture is made, or has failed."""
+        if (waited_for := self._ends.pop((agent, key), None)) is not None:
+            waited_for.set()
+
+    async def end_kept(self, agent: str) -> None:
+        """Return once the ends of an agent's turns are captured, or if that takes too long."""
+        with anyio.move_on_after(END_SECONDS):
+            for waited_for in [event for (whose, _), event in self._ends.items() if whose == agent]:
+                await waited_for.wait()
+
     async def span(self, workspace: str, agent: str, since: float) -> tuple[Checkpoint, Checkpoint]:
         """Return the first and the last checkpoint of an agent; also if its workspace has gone.
 
@@ -335,6 +355,7 @@ class CheckpointManager:
         Raises:
             CheckpointError: It has none.
         """
+        await self.end_kept(agent)
         kept = (await self.stores.all()).checkpoints
         own = [one for one in kept if one.workspace == workspace and one.facts.agent == agent and one.facts.at >= since]
         if not own:

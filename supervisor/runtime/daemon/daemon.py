@@ -458,6 +458,7 @@ class Daemon:
     async def _over(self, agent: str) -> None:
         """Make the checkpoint of a project that may be due, and close the workspace of an agent that ended."""
         await self._mark(self.board.project_of(agent), agent)
+        await self.checkpoint_manager.end_kept(agent)
         await self.close_workspace(agent)
         await self._let_go(agent)
 

@@ -34,6 +34,7 @@ from supervisor.protocol.events import (
     ResumeRequested,
     ReviewMade,
     SayRequested,
+    StateChanged,
 )
 from supervisor.protocol.moments import RunMoment
 
@@ -45,6 +46,9 @@ REMEMBERED = 200
 
 RISKY = "risky:"
 """How keys of captures begin that an action waits for; the request's id follows."""
+
+END = "end:"
+"""How the key of the capture begins that is made of an agent that has ended."""
 
 DELETING: frozenset[EffectType] = frozenset({"file_delete", "git_discard"})
 """Side effects that remove work of the agent since the last capture: files, and changes that were never committed."""
@@ -125,6 +129,8 @@ class Captures:
                 self.due.pop(event.key, None)
                 if event.key.startswith(RISKY):
                     self.failed[event.key.removeprefix(RISKY)] = event.error
+            case StateChanged() if event.after.ended:
+                self._ended(seq)
             case CheckpointRestored():
                 self._went_back(event)
             case RecoveryChosen():
@@ -214,6 +220,13 @@ class Captures:
         self._running.clear()
         self._resting = True
         self._want(f"turn:{seq}", DueCapture(Reason.TURN))
+
+    def _ended(self, seq: int) -> None:
+        """Request what an agent left that ended in mid-turn, or its changes would be told as those of the turn before."""
+        self._running.clear()
+        self._background = False
+        if self._last_effect and not self.captured and not any(one.reason is Reason.TURN for one in self.due.values()):
+            self._want(f"{END}{seq}", DueCapture(Reason.TURN, note="as it ended"))
 
     def _went_back(self, event: CheckpointRestored) -> None:
         """Drop the checkpoints made since the target; they belong to the abandoned branch."""

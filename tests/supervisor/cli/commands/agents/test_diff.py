@@ -49,6 +49,20 @@ def prepared(base: Base) -> None:
     base.cli(WRITES)
 
 
+async def test_what_an_agent_left_that_was_stopped_in_the_middle_of_a_turn_is_shown(base: Base) -> None:
+    prepared(base)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until((base.repo / "wrote").exists)
+        await chaperon("stop", "a1", "--force")
+        await ended(daemon)
+        (base.repo / "later").write_text("by somebody else")
+        assert "7 files changed, lines: 3 added" in (await chaperon("diff", "a1", "--stat")).output
+        shown = (await chaperon("show", "a1")).output
+        assert "later" not in shown
+        assert "changed.txt, gone.txt, link and 4 more" in shown
+
+
 async def test_what_changed_is_shown_line_by_line_while_it_runs_and_after_its_end(base: Base) -> None:
     prepared(base)
     async with served(base) as (daemon, _):

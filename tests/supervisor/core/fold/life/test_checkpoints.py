@@ -130,6 +130,30 @@ def test_the_end_of_a_turn_is_captured_at_the_last_reply() -> None:
     assert (play.asked[0].moment.session_id, play.asked[0].moment.message_uuid) == ("s-1", "reply-1")
 
 
+def stopped(play: Kept) -> list[Reason]:
+    commands = play.feed(events.StopRequested(**play.stamp(), by="ann", force=True, reason=""))
+    return captures([*commands, *play.ended()])
+
+
+def test_what_an_agent_left_that_ended_in_the_middle_of_a_turn_is_captured_once() -> None:
+    play = Kept().settled()
+    play.replied("reply-1", "touch x")
+    play.call("touch x")
+    assert stopped(play) == [Reason.TURN]
+    assert captures(play.made()) == []
+
+
+@pytest.mark.parametrize("turn_ended", [False, True])
+def test_the_end_of_an_agent_that_left_nothing_new_is_not_captured(turn_ended: bool) -> None:
+    play = Kept().settled()
+    if turn_ended:
+        play.replied("reply-1", "touch x")
+        play.call("touch x")
+        play.returned("touch x", "result-1")
+        assert captures(play.result()) == [Reason.TURN], "this one has it, though it is not made yet"
+    assert stopped(play) == []
+
+
 def test_passing_tests_are_captured_at_their_result_and_failing_ones_are_not() -> None:
     play = Kept().settled()
     play.replied("reply-1", "pytest")
