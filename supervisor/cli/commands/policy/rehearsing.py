@@ -17,7 +17,7 @@ from supervisor.cli.commands.agents.view import View
 from supervisor.cli.following import told
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import shown
-from supervisor.config.paths import data_home
+from supervisor.config.paths import PlaceError, data_home
 from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
 from supervisor.rehearsal.fleets.fleet_run import rehearse_fleet
 from supervisor.rehearsal.fleets.fleet_scenario import FleetScenario, is_fleet, load_fleet, shipped_fleets
@@ -98,10 +98,19 @@ def _scratch_directory() -> Path:
     """Make a new directory among the user's data.
 
     Deletions in /tmp or a cache would be reviewed as harmless.
+
+    Raises:
+        PlaceError: It cannot be made.
     """
-    parent = data_home(environ) / "chaperon"
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
+    parent = (data_home(environ) / "chaperon").absolute()
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="rehearsal-", dir=parent))
+    except OSError as error:
+        raise PlaceError(
+            f"No scratch directory can be made in {str(parent)!r} ({error.strerror}), so nothing was played.",
+            way_out="Mend that, or set XDG_DATA_HOME to a directory of your own.",
+        ) from error
 
 
 def _shower() -> Callable[[bytes], None]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.commands.policy.rehearsing import REVIEWED, Played, Watch, play_out
+from supervisor.config.paths import PlaceError
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +35,12 @@ async def test_a_rehearsal_for_programs_says_how_far_it_is_apart_from_its_outcom
 async def test_a_rehearsal_for_people_shows_its_calls_and_no_count_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert await play_out(two_calls, keep=False, as_json=False) == 0
     assert capsys.readouterr().err == ""
+
+
+async def test_where_no_scratch_directory_can_be_made_that_is_said_and_nothing_is_played(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/dev/null")
+    with pytest.raises(PlaceError, match=r"/dev/null/.*Not a directory") as refused:
+        await play_out(two_calls, keep=False, as_json=False)
+    assert "XDG_DATA_HOME" in refused.value.way_out
