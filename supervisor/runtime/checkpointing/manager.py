@@ -330,7 +330,7 @@ class CheckpointManager:
         return await self.between(workspace, agent, first, None if now else last, compare)
 
     def awaits_end(self, agent: str, key: str) -> None:
-        """Have whoever asks for the changes of an agent wait for this capture, of the end of a turn."""
+        """Have requests for the changes of an agent wait for this capture, of the end of a turn."""
         self._ends[agent, key] = anyio.Event()
 
     def has_end(self, agent: str, key: str) -> None:

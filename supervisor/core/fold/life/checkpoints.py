@@ -222,7 +222,7 @@ class Captures:
         self._want(f"turn:{seq}", DueCapture(Reason.TURN))
 
     def _ended(self, seq: int) -> None:
-        """Request what an agent left that ended in mid-turn, or its changes would be told as those of the turn before."""
+        """Request what an agent left that ended in mid-turn; else its changes are told without those of that turn."""
         self._running.clear()
         self._background = False
         if self._last_effect and not self.captured and not any(one.reason is Reason.TURN for one in self.due.values()):
