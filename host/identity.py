@@ -100,8 +100,8 @@ def as_own() -> Mapping[str, int]:
 def with_state() -> Mapping[str, int]:
     """Return those for a program that enters chaperon's state and the person's folders alike, asking by access(2).
 
-    That goes by the real user, so it is the person's: signals of the person's programs end it, and its work is tried
-    again. Tracers have another group, and do not reach it.
+    That goes by the real user, so it is the person's: signals of the person's programs end it, and its work fails
+    then. Tracers have another group, and do not reach it.
     """
     return {"user": os.geteuid(), "group": os.getgid()} if is_apart() else {}
 

@@ -48,7 +48,7 @@ def keep_apart(person: str, environ: MutableMapping[str, str]) -> None:
     if not kept:
         raise KeptApartError(
             "This kernel takes the person's user from each program that the daemon starts; it was not started.",
-            way_out="Have Linux 6.16 or newer, or no NoNewPrivileges= and SystemCallFilter= in the unit.",
+            way_out="Have Linux 6.17 or newer, or no NoNewPrivileges= and SystemCallFilter= in the unit.",
         )
     entry = pwd.getpwnam(person)
     path = f"{environ.get('PATH', os.defpath)}:{entry.pw_dir}/.local/bin"
