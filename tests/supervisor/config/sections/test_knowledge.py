@@ -50,12 +50,12 @@ def test_a_program_of_the_users_own_stands_in_for_the_built_in_one_and_takes_no_
 
 
 def test_a_launcher_of_the_users_own_is_looked_through() -> None:
-    command = "with-vault prod 'rm -rf /'"
+    command = "with-vault prod 'cd /; rm -r etc'"
     settings = configured(
         launchers=[{"command": "with-vault", "skip": 1, "joined": True, "yes": "with-vault prod true"}]
     )
-    assert decided(command, ReviewSettings())[1] != "files.delete-top"
-    assert decided(command, settings)[0] is Decision.BLOCK
+    assert decided(command, ReviewSettings())[0] is Decision.ALLOW
+    assert decided(command, settings) == (Decision.BLOCK, "files.delete-top")
 
 
 def test_a_rule_of_the_users_own_can_have_a_command_made_harmless() -> None:
