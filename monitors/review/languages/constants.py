@@ -68,7 +68,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PartialFunction:
     """A function with its first operands filled in."""
 
     function: "Value"
@@ -89,7 +89,7 @@ class OtherProcess:
     which: str
 
 
-Value = str | bytes | int | bool | _Unknown | Name | Local | Method | Given | OpenFile | OtherProcess | tuple["Value", ...] | None  # fmt: skip
+Value = str | bytes | int | bool | _Unknown | Name | Local | Method | PartialFunction | OpenFile | OtherProcess | tuple["Value", ...] | None  # fmt: skip
 Names = Mapping[str, Value]
 
 

@@ -17,11 +17,11 @@ from monitors.review.languages.constants import (
     MAX_ITEMS,
     SCRATCH,
     UNKNOWN,
-    Given,
     Local,
     Method,
     Name,
     OpenFile,
+    PartialFunction,
     Value,
     binary,
     cut,
@@ -358,7 +358,7 @@ class _Reading:
 
     def _call(self, function: Value, values: list[Value], named: dict[str, Value]) -> Value:
         self._step()
-        if isinstance(function, Given):
+        if isinstance(function, PartialFunction):
             return self._call(function.function, [*function.operands, *values], named)
         if isinstance(function, Local):
             return self._run(function, values, named)
@@ -431,7 +431,7 @@ class _Reading:
             known = self._variable(partly(values[0]))
             return values[1] if known is UNKNOWN and len(values) > 1 else known
         if name == "partial" and values:
-            return Given(values[0], tuple(values[1:]))
+            return PartialFunction(values[0], tuple(values[1:]))
         if name in ("map", "filter", "starmap") and len(values) > 1:
             return self._applied(values[0], values[1:], each=True)
         if name in ("Thread", "Process", "Timer") and "target" in named:
