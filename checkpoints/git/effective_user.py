@@ -11,8 +11,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-import pygit2
-
 from checkpoints.errors import CheckpointError
 from host.identity import is_apart
 
@@ -37,6 +35,8 @@ def ask_as_effective_user() -> None:
     """
     if not is_apart():
         return
+    import pygit2  # loads libgit2: 30 ms, which no other process should pay
+
     assert pygit2.LIBGIT2_VERSION
     pages = [line.split(maxsplit=5) for line in _MAPS.read_text().splitlines()]
     loaded = [(words[0], words[1], words[5]) for words in pages if len(words) > 5 and "libgit2" in Path(words[5]).name]

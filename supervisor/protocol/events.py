@@ -7,10 +7,6 @@ decide otherwise.
 Each kind is one frozen dataclass; `kind` is its name in the journal and never changes its meaning.
 """
 
-from typing import Annotated
-
-from pydantic import Field
-
 from supervisor.protocol.kinds.daemon import (
     AgentForgotten,
     DaemonStarted,
@@ -201,7 +197,6 @@ __all__ = [
     "SettingsSwapped",
     "StateChanged",
     "StopRequested",
-    "TaggedEvent",
     "TaskClaimed",
     "TaskEdited",
     "TaskMoved",
@@ -325,6 +320,3 @@ AgentRequest = (
     | HostDenied
 )
 """Requests of a person about one agent."""
-
-TaggedEvent = Annotated[AnyEvent, Field(discriminator="kind")]
-"""The same, distinguished by `kind` when decoded."""

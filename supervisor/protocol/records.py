@@ -20,6 +20,7 @@ missed, since each agent is compared with its real processes when it is adopted.
 type is another matter: its meaning is known and the fold would go wrong, so that is an error and names the field.
 """
 
+import functools
 import hmac
 import json
 import re
@@ -27,13 +28,16 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b, sha256
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ValidationError
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
-from supervisor.protocol.events import AnyEvent, Event, RecordDamaged, TaggedEvent
+from supervisor.protocol.events import AnyEvent, Event, RecordDamaged
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FORMAT = 1
 """The version of the line's make, in each header. It changes only when an older chaperon could not check the line."""
@@ -226,7 +230,7 @@ def read_event(line: bytes) -> AnyEvent | UnknownEvent:
     if anyjson.has_escapes(line):
         return _event_the_slow_way(line)
     try:
-        return _EVENTS.validate_json(line)
+        return _events().validate_json(line)
     except ValidationError as error:
         return _event_the_slow_way(line, error)
 
@@ -334,7 +338,14 @@ _MARK = len(',"m":"') + 32 + len('"')
 _SEAL = len(',"c":"') + 8 + len('"}')
 _NAMED = slice(-_SEAL - 1 - 32, -_SEAL - 1)
 """The place in a line of the hash of the one before."""
-_EVENTS: TypeAdapter[AnyEvent] = TypeAdapter(TaggedEvent)
+
+
+@functools.cache
+def _events() -> "TypeAdapter[AnyEvent]":
+    """The reader of all events. It takes 0.1 s to make, which who checks lines and reads none need not pay."""
+    from pydantic import Field, TypeAdapter
+
+    return TypeAdapter(Annotated[AnyEvent, Field(discriminator="kind")])
 
 
 def _close(unsealed: bytes) -> tuple[bytes, str]:
@@ -389,7 +400,7 @@ def _event_the_slow_way(line: bytes, error: ValidationError | None = None) -> An
         raise RecordError("JSON", "one JSON object", str(problem)) from None
     if error is None or error.errors()[0]["type"] == "json_invalid":
         try:
-            return _EVENTS.validate_python(fields)
+            return _events().validate_python(fields)
         except ValidationError as again:
             error = again
     first = error.errors(include_url=False)[0]

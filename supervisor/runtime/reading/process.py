@@ -24,10 +24,8 @@ from monitors.contract.actions import Action, Review, ReviewContext
 from supervisor.runtime.journal.index import JournalIndexes
 from supervisor.runtime.journal.reader import JournalDamagedError
 from supervisor.runtime.log import log, start_log_at
-from supervisor.runtime.metrics.exposition import CONTENT_TYPE, exposition
 from supervisor.runtime.protection.seals import RecordSeals
 from supervisor.runtime.reading.answers import GoneError, ResponseStream
-from supervisor.runtime.reading.checkpoint_list import listed
 from supervisor.runtime.reading.incident_lines import incident_lines
 from supervisor.runtime.reading.jobs import (
     FINISHED,
@@ -142,8 +140,10 @@ class Process:
                 lines = incident_lines(self._places.incidents, self._progress, follow=follow)
                 await _until_gone(answer, lines, follow=follow)
             case MetricsText(counted=counted):
-                await answer.whole(await self._metrics(counted), CONTENT_TYPE)
+                await answer.whole(*await self._metrics(counted))
             case Checkpoints(agent=agent):
+                from supervisor.runtime.reading.checkpoint_list import listed
+
                 await answer.stream(listed(self._places.checkpoints, agent, self._seals), JSON)
             case UseOverTime() as wanted:
                 from supervisor.runtime.reading.use import used  # the sessions' fold, which other readers need not pay
@@ -156,14 +156,16 @@ class Process:
             case unknown:
                 raise TypeError(f"{unknown!r} is nothing that can be read")
 
-    async def _metrics(self, counted: bytes) -> bytes:
-        """The metrics' text, written once for all who asked of the same moment: it looks at every store on the disk."""
+    async def _metrics(self, counted: bytes) -> tuple[bytes, str]:
+        """The metrics' text and its type, written once for all who asked of a moment: it looks at every store."""
+        from supervisor.runtime.metrics.exposition import CONTENT_TYPE, exposition
+
         async with self._one_text:
             if counted != self._counted:
                 places = self._places
                 text = await anyio.to_thread.run_sync(exposition, counted, places.journal, places.checkpoints)
                 self._counted, self._text = counted, text.encode()
-            return self._text
+            return self._text, CONTENT_TYPE
 
     def _review(self, action: Action, context: ReviewContext | None = None) -> Review:
         """Review as the gate would, in this loop: only a process's main thread can be interrupted at a time limit."""
