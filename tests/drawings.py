@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,6 +138,7 @@ def effects_as_table() -> str:
     return "\n".join([*head, "| type | group | an action of this type |", "| --- | --- | --- |", *types])
 
 
+@functools.cache
 def described_api() -> dict[str, Any]:
     """The OpenAPI description of the socket."""
     nobody = cast("Any", None)  # nothing is asked of a daemon before a request comes

@@ -1,6 +1,7 @@
 """Agents of the real CLI that run a hostile program, and the outside that it tries to reach."""
 
 import ctypes
+import functools
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.script import Say, ScriptStep, ToolUse
 from supervisor.runtime.sandbox.entry import abi
-from supervisor.runtime.sandbox.machine import try_bubblewrap
+from supervisor.runtime.sandbox.machine import Facility, try_bubblewrap
 from tests.sources import ROOT
 from tests.stages import hostile
 from tests.stages.live import Live, live, make_repository
@@ -42,9 +43,15 @@ RUN_FOR_OTHERS = (
 def needs(kind: str) -> pytest.MarkDecorator:
     """Skip where this machine does not give a sandbox, saying why."""
     if kind == "bubblewrap":
-        found = try_bubblewrap(os.environ)
+        found = _bubblewrap()
         return pytest.mark.skipif(not found.works, reason=f"bubblewrap: {found.says}")
     return pytest.mark.skipif(abi() < 6, reason=f"Landlock {abi()} has no scopes")
+
+
+@functools.cache
+def _bubblewrap() -> Facility:
+    """What became of a trial, of which one is enough for all who ask as tests are collected."""
+    return try_bubblewrap(os.environ)
 
 
 @contextmanager
