@@ -51,7 +51,8 @@ class ChildCommand:
     errors: Literal["apart", "with output", "nowhere"] = "with output"
     """The destination of its standard error."""
     folder: str | Path | None = None
-    """Its working directory; None for that of this process."""
+    """Its working directory; None for that of this process, and for the root if it is of a daemon apart: that one's may
+    be in the state, which a program of the person's would read from there, as would others by its /proc/PID/cwd."""
     stdin: bytes = b""
     """Its standard input; /dev/null if empty."""
     niceness: int = 0
@@ -89,7 +90,7 @@ def run_child(command: ChildCommand, stop: int | None = None) -> ChildResult:
         stdin=subprocess.PIPE if command.stdin else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=_ERRORS[command.errors],
-        cwd=command.folder,
+        cwd=command.folder or (identity.is_apart() and "/") or None,
         env=command.environment,
         start_new_session=True,
         bufsize=0,

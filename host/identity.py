@@ -14,6 +14,7 @@ Standard library only: the shim runs this with no packages on its path.
 
 import ctypes
 import os
+import resource
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -54,6 +55,8 @@ def take(own: Account, person: Account) -> None:
         raise IdentityError(
             f"User {person.user} is in group {own.group}, which is that of user {own.user}, and so not apart."
         )
+    # The person ends programs of `with_state` by any signal, and could be given the core with what they hold (core(5)).
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     os.setgroups(sorted({person.group, *person.groups}))
     os.setresgid(own.group, person.group, own.group)
     os.setresuid(own.user, person.user, own.user)

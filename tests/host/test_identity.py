@@ -1,5 +1,7 @@
 import errno
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +95,49 @@ def test_its_state_is_closed_to_what_it_starts_and_its_own_files_to_the_person(t
             list((tmp_path / "closed").iterdir())
 
     as_a_daemon_apart(work)
+
+
+@needs_root
+def test_what_it_starts_does_not_stand_in_its_state(tmp_path: Path) -> None:
+    enterable(tmp_path / "x")
+    tmp_path.chmod(0o777)
+
+    def work() -> None:
+        with identity.own_files():
+            (tmp_path / "closed").mkdir()
+            (tmp_path / "closed").chmod(0o770)
+        (tmp_path / "closed/state/gateway").mkdir(mode=0o700, parents=True)
+        (tmp_path / "closed/state/key").touch(mode=0o600)
+        os.chdir(
+            tmp_path / "closed/state/gateway"
+        )  # as the gateway does, which runs the command that prints a credential
+        usual = ChildCommand(
+            argv=["ls", "../key"], environment={"PATH": os.defpath}, seconds=20, output_bytes=999, errors="nowhere"
+        )
+        assert run_child(usual).code == 2
+
+    as_a_daemon_apart(work)
+
+
+@needs_root
+def test_what_has_the_state_leaves_no_core_to_the_person(tmp_path: Path) -> None:
+    enterable(tmp_path / "x")
+    tmp_path.chmod(0o777)
+
+    def work() -> None:
+        os.chdir(tmp_path)
+        with subprocess.Popen(["sleep", "60"], **identity.with_state()) as child:  # type: ignore[call-overload]
+            limits = Path(f"/proc/{child.pid}/limits").read_text().splitlines()
+            os.kill(child.pid, signal.SIGABRT)  # which the person's programs may
+        assert next(line.split()[4] for line in limits if line.startswith("Max core file size")) == "0"
+        assert not list(tmp_path.glob("core*"))
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        as_a_daemon_apart(work)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
 
 
 @needs_root
