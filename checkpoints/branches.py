@@ -8,7 +8,10 @@ from checkpoints.errors import CheckpointError
 from checkpoints.project_refs import open_project
 from checkpoints.worktrees import BRANCHES
 
-KEEPING = ("refs/heads/", "refs/remotes/", "refs/tags/")
+MERGED = "refs/chaperon/merged/"
+"""Refs that keep agents' own commits after these were written anew on the target of a merge."""
+
+KEEPING = ("refs/heads/", "refs/remotes/", "refs/tags/", MERGED)
 """Prefixes of the references that keep a commit for a person."""
 
 MOST_COUNTED = 1_000

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 import pygit2
 
+from checkpoints.branches import MERGED
 from host.apart import ApartError, run_apart
 from monitors.contract.errors import ChaperonError, NotFoundError
 from monitors.contract.tasks import Limits
@@ -338,9 +339,9 @@ def _tidy(merge: Merge) -> None:
     project = Path(merge.project)
     if merge.branch == merge.target:
         return
-    targets.release(project, targets.HELD + merge.id)
-    keep_as = "" if targets.holds(project, merge.target, merge.tip) else targets.KEPT + merge.id
+    keep_as = "" if targets.holds(project, merge.target, merge.tip) else MERGED + merge.id
     targets.drop_branch(project, merge.branch, merge.tip, keep_as=keep_as)
+    targets.release(project, targets.HELD + merge.id)  # last: by it the next daemon knows that this was not done
 
 
 def _remove(folder: Path) -> None:

@@ -25,8 +25,6 @@ from supervisor.runtime.merging.git_merge import open_repository
 HELD = "refs/chaperon/merging/"
 """Refs that hold the commits of merges that are under way."""
 
-KEPT = "refs/chaperon/merged/"
-"""Refs that keep agents' own commits after these were written anew on the target."""
 
 ROOM_BYTES = 1024 * 1024
 """Room that a disk must have beside the new files of a checkout, in bytes: its index is written anew, and what else
@@ -190,20 +188,19 @@ def drop_branch(project: Path, branch: str, tip: str, *, keep_as: str = "") -> b
         project: A worktree of the repository.
         branch: The branch.
         tip: The commit on which it must stand.
-        keep_as: The ref that keeps its commits, with a number if it keeps others; empty if they are on another branch.
+        keep_as: The ref that keeps this commit, with a number if it keeps another; empty if it is on another branch. It
+            is made even if the branch stays, so that what is kept does not count as the branch's own.
     """
     repo = open_repository(project)
     found = repo.branches.local.get(branch)
     if found is None:
         return True
+    if keep_as and (merged := pygit2.Oid(hex=tip)) in repo:  # what another agent of that name left stays
+        names = (keep_as, *(f"{keep_as}-{number}" for number in range(2, 10_000)))
+        free = next(name for name in names if (kept := repo.references.get(name)) is None or kept.target == merged)
+        repo.references.create(free, merged, force=True)
     if str(found.target) != tip or any(_on(path, branch) for path in worktrees(project)):
         return False
-    if keep_as:  # what another agent of that name left stays
-        names = (keep_as, *(f"{keep_as}-{number}" for number in range(2, 10_000)))
-        free = next(
-            name for name in names if (kept := repo.references.get(name)) is None or kept.target == found.target
-        )
-        repo.references.create(free, found.target, force=True)
     found.delete()
     return True
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.protocol import events
+from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from tests.stages.daemon import Base, ended, reached, served
@@ -106,6 +107,31 @@ async def test_a_branch_that_outlived_its_workspace_goes_only_by_force(base: Bas
         forced = (await chaperon("rm", "a1", "--force")).output
         assert f"(it was at {tip})" in forced
         assert branches(base) == set()
+
+
+async def test_work_that_a_merge_wrote_anew_on_the_target_is_not_lost_and_what_came_after_it_is(base: Base) -> None:
+    base.config["workspaces"] = {"mode": "new", "at_end": "keep"}
+    async with served(base) as (daemon, _):
+        whole = await after(daemon, base, "whole", "write commit")
+        more = await after(daemon, base, "more", "write commit, and not what whole did in the same second")
+        (more / "made.txt").write_text("y")
+        git(more, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "another")
+        for name in ("whole", "more"):
+            git(base.repo, "branch", f"for-{name}", git(base.repo, "rev-list", "--max-parents=0", "HEAD").strip())
+            done = await daemon.merging.carry_out(name, "ann", f"for-{name}")
+            assert done.phase is MergePhase.MERGED, done.why
+            assert done.tip not in git(base.repo, "rev-list", f"for-{name}")
+        git(more, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "later")
+        tip = git(base.repo, "rev-parse", "chaperon/whole").strip()
+        rows = json.loads((await chaperon("prune", "--json")).output)
+        assert [(row["agent"], row["done"], row["lost"]) for row in rows] == [
+            ("whole", True, []),
+            ("more", False, ["The branch chaperon/more has 1 commit that no other branch has."]),
+        ]
+        assert not whole.exists()
+        assert more.exists()
+        assert branches(base) == {"chaperon/more", "for-whole", "for-more"}
+        assert git(base.repo, "rev-parse", "refs/chaperon/merged/whole").strip() == tip
 
 
 async def test_an_agent_at_work_is_not_removed_and_a_look_removes_nothing(base: Base) -> None:
