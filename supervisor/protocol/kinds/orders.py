@@ -85,6 +85,8 @@ class AutopilotBegan(Event):
     checkpoints: tuple[str, ...] = ()
     """The project checkpoints made before it, each as `project: name`."""
     reason: str = ""
+    boot_id: str = ""
+    """The boot in which it began: within it, its length is measured by `mono` too."""
     kind: Literal["autopilot_began"] = "autopilot_began"
 
 

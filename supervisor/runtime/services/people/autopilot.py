@@ -21,7 +21,7 @@ from monitors.contract.words import Severity
 from supervisor.core.registers.standing import AUTOPILOT_PAUSE
 from supervisor.protocol.events import AutopilotBegan, AutopilotEnded
 from supervisor.protocol.kinds.orders import OrderGiven
-from supervisor.runtime.daemon_parts import FaultParts, TimeParts
+from supervisor.runtime.daemon_parts import BootParts, FaultParts, TimeParts
 from supervisor.runtime.log import log
 from supervisor.runtime.services.people import orders
 from supervisor.runtime.services.people.autopilot_report import report_text
@@ -47,7 +47,7 @@ class ProjectCheckpointMaker(Protocol):
         ...
 
 
-class AutopilotParts(OrderParts, TimeParts, FaultParts, Protocol):
+class AutopilotParts(OrderParts, TimeParts, BootParts, FaultParts, Protocol):
     """The parts of the daemon that autopilot needs."""
 
     @property
@@ -108,6 +108,7 @@ class Autopilot:
             spent_before_usd=self._daemon.board.costs.cost_usd,
             checkpoints=tuple(f"{project}: {name}" for project in projects),
             reason=wanted.reason,
+            boot_id=self._daemon.boot_id(),
         )
         for pause in [each for each in known.pauses.values() if each.id.startswith(AUTOPILOT_PAUSE)]:
             await self._order("resume", f"{pause.id}-over-{wanted.id}", by, lifts=pause.id)
@@ -119,7 +120,7 @@ class Autopilot:
         began = self._daemon.board.orders.autopilot
         if began is None:
             return
-        if began.until is not None and self._daemon.wall() >= began.until:
+        if self._is_over(began):
             await self.end(began, "time", BY)
         elif began.max_cost_usd is not None and self.spent(began) >= began.max_cost_usd:
             await self.end(began, "budget", BY)
@@ -150,6 +151,13 @@ class Autopilot:
     def spent(self, began: AutopilotBegan) -> float:
         """Return the cost of all agents since it began, in US dollars."""
         return max(0.0, self._daemon.board.costs.cost_usd - began.spent_before_usd)
+
+    def _is_over(self, began: AutopilotBegan) -> bool:
+        """Whether its end is reached by either clock: one that is set back would make it longer."""
+        if began.until is None or self._daemon.wall() >= began.until:
+            return began.until is not None
+        same_boot = began.boot_id != "" and began.boot_id == self._daemon.boot_id()
+        return same_boot and self._daemon.mono() - began.mono >= began.until - began.at
 
     def _refuse(self, wanted: AutopilotWanted) -> None:
         under_way, now = self._daemon.board.orders.autopilot, self._daemon.wall()

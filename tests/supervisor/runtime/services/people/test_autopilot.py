@@ -68,6 +68,24 @@ async def test_at_its_end_agents_stand_still_as_their_turns_end_and_the_report_i
         assert daemon.board.orders.pauses == {}
 
 
+@pytest.mark.parametrize("boot", ["this one", "another"])
+async def test_a_clock_that_is_set_back_makes_it_no_longer_in_the_same_boot(
+    base: Base, monkeypatch: pytest.MonkeyPatch, boot: str
+) -> None:
+    async with served(base) as (daemon, _):
+        began = await pilot(daemon, base).begin(wanted(daemon), "ann")
+    async with served(base) as (daemon, _):
+        monkeypatch.setattr(daemon, "wall", lambda: began.at - 36_000.0)
+        monkeypatch.setattr(daemon, "mono", lambda: began.mono + 59.0)
+        await pilot(daemon, base).look()
+        assert daemon.board.orders.autopilot is not None
+        monkeypatch.setattr(daemon, "mono", lambda: began.mono + 61.0)
+        if boot == "another":
+            monkeypatch.setattr(daemon, "boot_id", lambda: "another")
+        await pilot(daemon, base).look()
+        assert (daemon.board.orders.autopilot is None) == (boot == "this one")
+
+
 async def test_a_spent_budget_ends_it_and_counts_from_its_begin_alone(base: Base) -> None:
     async with served(base) as (daemon, _):
         daemon.board.costs.cost_usd = 7.0
