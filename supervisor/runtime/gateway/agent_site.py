@@ -1,6 +1,7 @@
 """One agent at the gateway: what holds for its requests, and what it used since the daemon was told."""
 
 import os
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -16,9 +17,13 @@ from supervisor.runtime.gateway.git_remotes import GitLogins
 from supervisor.runtime.gateway.hosts import HostError, Hosts
 from supervisor.runtime.gateway.messages import GatewaySettings, GrantedHost, ModelUse, Refused
 from supervisor.runtime.gateway.upstream import Connections
+from supervisor.runtime.shim.credentials import Handle, peer_of
 
 MOST_REFUSALS = 50
 """Refusals that are kept for the daemon, of each agent; further ones are counted alone."""
+
+MOST_PROCESSES = 16
+"""Processes of an agent that are known, each by a descriptor. The CLI is among the first, and lives as long as it."""
 
 LONGEST_REASON = 1_000
 """Characters of why a request was refused, as the daemon is told it."""
@@ -59,6 +64,33 @@ class AgentSite:
     """Hosts that the agent was connected to, with ports, by which allowance, and how often since that was told."""
     granted: list[tuple[GrantedHost, float | None]] = field(default_factory=list)
     """Hosts that a person opened for this agent alone, and until when."""
+
+    processes: dict[int, Handle] = field(default_factory=dict)
+    """Those of its processes that were here and live, by their numbers."""
+    has_come: bool = False
+
+    def visited(self, connection: socket.socket) -> None:
+        """Note which process connected, for as long as it lives."""
+        self._forget_ended()
+        pid = peer_of(connection).pid
+        if pid not in self.processes and len(self.processes) < MOST_PROCESSES:
+            with suppress(OSError):  # it has ended
+                self.processes[pid] = Handle(connection)
+        self.has_come = True
+
+    def has_left(self) -> bool:
+        """Whether all processes that were here have ended, and no daemon is to be told what they did."""
+        self._forget_ended()
+        return self.has_come and not (self.processes or self.refused or self.reached)
+
+    def close(self) -> None:
+        """Give back the handles of processes."""
+        while self.processes:
+            self.processes.popitem()[1].close()
+
+    def _forget_ended(self) -> None:
+        for pid in [pid for pid, handle in self.processes.items() if handle.has_ended()]:
+            self.processes.pop(pid).close()
 
     def renew(self, settings: GatewaySettings, credential: Credential, hosts: Hosts) -> None:
         """Have other settings count."""

@@ -58,6 +58,10 @@ ALONE_SECONDS = 3_600.0
 """How long agents are served without a daemon: their calls wait at its gate, so they do not get far. The next daemon
 starts the gateway again."""
 
+LEFT_SECONDS = 60.0
+"""How long it waits for a daemon once the processes of all agents have ended, with a credential that has no use then.
+A daemon that was killed is started again within seconds, and would start a gateway anew too."""
+
 MOST_TOLD = 250
 """Refusals, and hosts that were reached, in one answer: a refusal has up to 2,300 bytes with the host that a person can
 open, and a line is bounded."""
@@ -132,7 +136,8 @@ class Gateway:
         alone = anyio.current_time() - self._alone_since
         if self._settings is None:
             return alone > TOKEN_SECONDS
-        return alone > ALONE_SECONDS or self._settings.ends_with_daemon or not self._sites
+        left = alone > LEFT_SECONDS and all(map(AgentSite.has_left, self._sites.values()))
+        return alone > ALONE_SECONDS or self._settings.ends_with_daemon or left or not self._sites
 
     # ── daemons ──
 
@@ -240,7 +245,8 @@ class Gateway:
         return line("done")
 
     def _close(self, agent: str) -> None:
-        self._sites.pop(agent, None)
+        if site := self._sites.pop(agent, None):
+            site.close()
         if counts := self._counts.pop(agent, None):
             counts.remove()
         if scope := self._scopes.pop(agent, None):
@@ -270,6 +276,7 @@ class Gateway:
         bound = anyio.CapacityLimiter(MOST_CONNECTIONS)
 
         async def serve(stream: anyio.abc.SocketStream) -> None:
+            site.visited(stream.extra(anyio.abc.SocketAttribute.raw_socket))  # noqa: S610 - no query
             async with bound:
                 await Exchange(stream, site).serve()
 

@@ -7,7 +7,8 @@ used, a look says whether its server has closed it, and if so another is made.
 import re
 import select
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import SplitResult
@@ -232,7 +233,8 @@ async def connect(url: SplitResult, way: Outbound) -> ByteStream:
             return stream  # it is asked for the address as a whole
         try:
             await _ask_through(stream, host, port, proxy)
-            return await TLSStream.wrap(stream, hostname=host, ssl_context=trusting(anyio.current_time(), way))
+            with _ended_early():
+                return await TLSStream.wrap(stream, hostname=host, ssl_context=trusting(anyio.current_time(), way))
         except BaseException:
             await anyio.aclose_forcefully(stream)
             raise
@@ -260,8 +262,18 @@ async def tunnel(host: str, port: int, address: str, way: Outbound) -> ByteStrea
 async def _connected(scheme: str, host: str, port: int, way: Outbound) -> ByteStream:
     if scheme == "https":
         context = trusting(anyio.current_time(), way)
-        return await anyio.connect_tcp(host, port, tls=True, ssl_context=context)
+        with _ended_early():
+            return await anyio.connect_tcp(host, port, tls=True, ssl_context=context)
     return await anyio.connect_tcp(host, port)
+
+
+@contextmanager
+def _ended_early() -> Iterator[None]:
+    """Have an end in the midst of TLS be an error of the server's, as which it is told and tried again."""
+    try:
+        yield
+    except GONE as error:
+        raise ConnectionResetError("the other side ended the connection before TLS was there") from error
 
 
 async def _ask_through(stream: ByteStream, host: str, port: int, proxy: SplitResult) -> None:

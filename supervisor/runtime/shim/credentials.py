@@ -57,6 +57,10 @@ class Handle:
 
     def __exit__(self, *_: object) -> None:
         """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the handle back."""
         os.close(self._fd)
 
     def has_ended(self) -> bool:

@@ -4,15 +4,17 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import psutil
 import pytest
 
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.client import GatewayClient
-from supervisor.runtime.gateway.messages import CredentialSource
+from supervisor.runtime.gateway.messages import SOCKET, CredentialSource, GatewaySettings
 from supervisor.runtime.gateway.program import token_of
 from tests.sources import ROOT
 from tests.stages.daemon import until
@@ -35,6 +37,32 @@ async def test_it_outlives_its_daemon_for_agents_that_live_and_serves_the_next(t
         assert now is not None
         assert now.pid == first.pid
         await other._drop()
+
+
+async def test_it_ends_soon_once_its_daemon_and_the_processes_of_agents_are_gone_without_a_word(tmp_path: Path) -> None:
+    settings = GatewaySettings("http://127.0.0.1:9", CredentialSource("value", value="sk-real"))
+    client = GatewayClient(lambda: settings, tmp_path, os.environ, lambda: ["a1"])
+    begin = "import sys; from pathlib import Path; from supervisor.runtime.gateway import program; program.LEFT_SECONDS = -1"
+    words = [sys.executable, "-c", f"{begin}; program.main(Path(sys.argv[1]))", str(tmp_path)]
+    token = await anyio.to_thread.run_sync(token_of, tmp_path)
+    await anyio.run_process(words, input=f"{token}\n".encode(), cwd=ROOT, stdout=None, stderr=None)
+    await until((tmp_path / "control").exists)
+    (process,) = [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == words]
+    ask = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.send(b'?\\r\\n\\r\\n'); s.recv(9)"
+    try:
+        socket = await client.open("a1") / SOCKET
+        comes = [sys.executable, "-c", f"{ask}; print(flush=True); sys.stdin.read()", str(socket)]
+        async with await anyio.open_process(comes) as agent:
+            assert agent.stdout is not None
+            await agent.stdout.receive()
+            await client._drop()
+            await anyio.sleep(1.5)
+            assert process.is_running(), "the agent lives"
+            agent.kill()
+        await until(lambda: not process.is_running())
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 async def test_a_gateway_that_is_a_service_of_its_own_is_used_and_serves_on_without_agents(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import h11
 import pytest
 
 from supervisor.runtime.gateway import upstream
-from supervisor.runtime.gateway.upstream import TRUST_SECONDS, Connections, trusting
+from supervisor.runtime.gateway.outbound import DIRECT, Outbound
+from supervisor.runtime.gateway.upstream import TRUST_SECONDS, Connections, connect, trusting
 from tests.stages.daemon import until
 
 HELLO = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
@@ -169,3 +170,24 @@ async def test_several_who_close_old_ones_at_once_do_not_meet() -> None:
             for _ in range(3):
                 tasks.start_soon(connections.prune)
         assert not connections._idle
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 Connection established\r\n\r\n"], ids=["itself", "proxy"])
+async def test_an_end_in_the_midst_of_tls_is_an_error_of_the_network(answer: bytes) -> None:
+    async with anyio.create_task_group() as tasks:
+
+        async def serve(stream: anyio.abc.SocketStream) -> None:
+            async with stream:
+                await stream.receive()
+                if answer:
+                    await stream.send(answer)
+                    await stream.receive()
+
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        tasks.start_soon(listener.serve, serve)
+        here = f"127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        way = Outbound(proxy=f"http://{here}") if answer else DIRECT
+        with pytest.raises(ConnectionResetError, match="TLS"):
+            await connect(urlsplit("https://model.example" if answer else f"https://{here}"), way)
+        tasks.cancel_scope.cancel()
+    await listener.aclose()
