@@ -307,10 +307,20 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return replace(found, risk=levels.CARE)
     if rule.name in SCOPED and found.risk < levels.DOOM and is_rehearsal(invocation):
         return replace(found, risk=min(found.risk, levels.CARE))
-    if rule.name.startswith("cloud.") and _at_own_server(invocation):
+    if found.risk < levels.DOOM and (
+        (rule.name.startswith(("cloud.", "secrets.destroy")) and _at_own_server(invocation))
+        or (rule.effect == "publish" and _to_own_registry(invocation))
+        or (rule.effect in _REHEARSED and not _DRY_RUN.isdisjoint(invocation.args))
+        or (rule.name == "hosting.destroy" and "--local" in invocation.args)
+    ):
         return replace(found, risk=min(found.risk, levels.CARE))
     if invocation.inside:
         return found
+    if rule.name in _OF_NAMED_FILES and (places := _named_places(scene, invocation)):
+        if places == {Place.SCRATCH}:
+            return replace(found, risk=levels.CARE)
+        if rule.name != "backup.destroy" and places <= {Place.SCRATCH, Place.WORKSPACE}:
+            return replace(found, undo="files")
     if rule.name == "web.delete":
         hosts = [word for word in invocation.args if _HOST.match(word)]
         own = all(map(_OWN_SERVER.match, hosts)) or all(map(_TRIED_HERE.match, hosts))
@@ -329,6 +339,26 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     ):
         return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
     return found
+
+
+_OF_NAMED_FILES = frozenset({"disk.shred", "tar.remove-files", "backup.destroy"})
+"""Rules of which all the harm is to files or folders that are named."""
+
+
+def _named_places(scene: Scene, invocation: Invocation) -> set[Place]:
+    """The places of all that a command names; none if one of them is not known, or a checkpoint does not hold it."""
+    options = [word for word in invocation.args if word[:1] == "-"]
+    named = [word for word in invocation.args if word[:1] != "-"]
+    if invocation.name in ("borg", "restic"):
+        named = [word for word in named if "/" in word or ":" in word]
+    if any(re.search(r"[=~]|/|\A-[A-Za-z]*C.", word) for word in options) or not all(word.known for word in named):
+        return set()
+    if any(":" in word for word in named):
+        return set()
+    paths = [scene.path(word, invocation) for word in named]
+    places = {scene.places.place(path) for path in paths}
+    held = all(scene.places.captured(path) for path in paths if scene.places.place(path) is Place.WORKSPACE)
+    return places if held else set()
 
 
 _TAKEN_BACK = re.compile(r"\bbegin\b(?!.*\bcommit\b).*\brollback\s*;?\s*['\"]?\s*\Z", re.IGNORECASE | re.DOTALL)
@@ -365,6 +395,18 @@ _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|
 """How manuals name a disk that is to be put in; no kernel names one so."""
 _HOST = re.compile(r"https?://|localhost\b|:\d+(?:/|\Z)|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
 _ENDPOINTS = frozenset({"--endpoint-url", "--endpoint", "--api-endpoint"})
+_ENDPOINT_OF = re.compile(r"AWS_ENDPOINT_URL(?:_[A-Z0-9_]{1,40})?|VAULT_ADDR")
+"""Variables that name the server of a cloud or a store of secrets."""
+_HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/|\Z)")
+_REHEARSED = SHARED | {"publish", "git_discard", "secrets"}
+"""Effects of programs that know a dry run."""
+_DRY_RUN = frozenset({"--dry-run", "--dryrun", "--dry-run=client", "--dry-run=server", "--dry-run=true"})
+
+
+def _to_own_registry(invocation: Invocation) -> bool:
+    """Whether a package is published to a server of this machine: an option names it, and no other is named."""
+    said = [word.partition("=")[2] if word[:1] == "-" else word for word in invocation.args if "://" in word]
+    return bool(said) and all(map(_HERE.match, said))
 
 
 def _at_own_server(invocation: Invocation) -> bool:
@@ -375,6 +417,8 @@ def _at_own_server(invocation: Invocation) -> bool:
     said = [
         word.partition("=")[2] or words[at + 1] for at, word in enumerate(words) if word.partition("=")[0] in _ENDPOINTS
     ]
+    if not said:
+        said = [arg(value) for name, value in invocation.assignments.items() if _ENDPOINT_OF.fullmatch(name)]
     return bool(said) and all(
         re.match(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/?\Z", one) for one in said
     )

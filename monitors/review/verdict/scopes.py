@@ -22,6 +22,10 @@ _FOR_REAL = re.compile(
 )
 _LOCAL = frozenset({"kind", "k3d", "minikube", "microk8s", "colima"})
 """Clusters that run on this machine, for development."""
+_LOCAL_CONTEXT = re.compile(
+    r"--(?:kube-)?context[ =](?:kind-[\w-]{1,80}|k3d-[\w-]{1,80}|minikube|microk8s|docker-desktop|rancher-desktop|orbstack|colima)(?=\s|\Z)"
+)
+"""How a call of `kubectl` or `helm` names one of these."""
 MAX_TEXT = 2_000
 """Most characters of a command searched."""
 _NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|/dev/")
@@ -49,7 +53,13 @@ def is_rehearsal(invocation: Invocation) -> bool:
     text = _NO_NAME.sub(" ", " ".join([*words, *said.values(), *invocation.inside.split()])[:MAX_TEXT])
     if _FOR_REAL.search(text):
         return False
-    if invocation.name in _LOCAL or _REHEARSAL.search(text) or ":memory:" in words or _aside(invocation):
+    if (
+        invocation.name in _LOCAL
+        or _LOCAL_CONTEXT.search(text)
+        or _REHEARSAL.search(text)
+        or ":memory:" in words
+        or _aside(invocation)
+    ):
         return True
     return bool(stated) and all(map(_of_rehearsal, stated))
 

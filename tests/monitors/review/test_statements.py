@@ -163,3 +163,32 @@ def test_shapes_of_calls_say_what_an_unknown_program_takes_away(command: str, st
 )
 def test_neighbours_are_told_apart(command: str, stops: bool) -> None:
     assert stopped(command) is stops
+
+
+@pytest.mark.parametrize(
+    ("harmless", "dangerous"),
+    [
+        (
+            "npm publish --registry http://localhost:4873",
+            "npm publish --registry https://r.example --tag http://localhost",
+        ),
+        ("twine upload --repository-url http://127.0.0.1:8081/ dist/*", "twine upload dist/*"),
+        ("shred -u /tmp/test.key", "shred -u /tmp/test.key /home/dev/notes.txt"),
+        ("tar --remove-files -cf a.tar logs/old", "tar -C /home/dev --remove-files -cf a.tar logs"),
+        ("restic -r /tmp/test forget --keep-last 1 --prune", "restic -r /mnt/backup/repo forget --keep-last 1 --prune"),
+        ("borg delete --force /tmp/borg", "borg delete --force ssh://host/./repo"),
+        ("kubectl --context kind-x delete ns shop", "kubectl --context kind-x delete ns shop --context prod"),
+        (
+            "AWS_ENDPOINT_URL=http://localhost:4566 aws s3 rb s3://a --force",
+            "AWS_ENDPOINT_URL=https://x.example aws s3 rb s3://a --force",
+        ),
+        ("wrangler kv key delete --local --binding CACHE k", "wrangler kv key delete --binding CACHE k"),
+        ("svn revert -R src", "cd /home/dev/other && svn revert -R ."),
+        ("tmux send-keys -t dev C-c", "tmux send-keys -t dev 'rm -rf x' C-c"),
+    ],
+)
+def test_what_is_for_tests_or_held_by_a_checkpoint_is_told_from_its_dangerous_neighbour(
+    harmless: str, dangerous: str
+) -> None:
+    assert not stopped(harmless)
+    assert stopped(dangerous)
