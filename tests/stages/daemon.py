@@ -32,7 +32,7 @@ from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
-from tests.support import on_any_machine
+from tests.support import on_any_machine, paid
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
@@ -117,7 +117,7 @@ class Base:
 
     def setup(self, **changes: Any) -> Setup:
         """What the daemon is started with."""
-        agent = {"command": str(self.command), **self.config.get("agent", {})}
+        agent = {"command": str(self.command), **paid(self.config.get("agent", {}))}
         config = Config.model_validate({**on_any_machine(self.config), "agent": agent})
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), **self.environ}
         return replace(Setup(config, self.places, environ), **changes)
@@ -155,7 +155,7 @@ class ConfigFile:
 
     def write(self, **config: Any) -> None:
         """Replace it, as an editor does."""
-        agent = {"command": str(self.base.command), **config.pop("agent", {})}
+        agent = {"command": str(self.base.command), **paid(config.pop("agent", {}))}
         beside = self.path.with_suffix(".new")
         beside.write_text(yaml.safe_dump({**on_any_machine(config), "agent": agent}))
         beside.rename(self.path)

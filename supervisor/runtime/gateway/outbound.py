@@ -5,6 +5,7 @@ SOCKS; agents behind the gateway reach their network as they would without it.
 """
 
 import base64
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -55,7 +56,7 @@ def proxy_to(host: str, port: int, way: Outbound) -> SplitResult | None:
     Raises:
         ProxyError: The proxy is none.
     """
-    if not way.proxy or host == "localhost" or _is_here(host) or _is_left_out(host, port, way.no_proxy):
+    if not way.proxy or _is_here(host) or _is_left_out(host, port, way.no_proxy):
         return None
     try:
         found = urlsplit(way.proxy if "://" in way.proxy else f"http://{way.proxy}")
@@ -70,7 +71,12 @@ def proxy_to(host: str, port: int, way: Outbound) -> SplitResult | None:
 
 
 def _is_here(host: str) -> bool:
-    return host.startswith("127.") or host == "::1"
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_left_out(host: str, port: int, no_proxy: str) -> bool:

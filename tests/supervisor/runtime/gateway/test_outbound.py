@@ -68,9 +68,13 @@ def test_whatever_else_is_reached_through_it(no_proxy: str) -> None:
     assert proxy_to("model.example", 443, Outbound(proxy="p:1", no_proxy=no_proxy)) == urlsplit("http://p:1")
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.8.8", "::1"])
 def test_this_machine_is_reached_itself(host: str) -> None:
     assert proxy_to(host, 80, Outbound(proxy="http://p:1")) is None
+
+
+def test_a_name_that_begins_as_an_address_of_this_machine_is_none() -> None:
+    assert proxy_to("127.evil.example", 443, Outbound(proxy="http://p:1")) is not None
 
 
 @pytest.mark.parametrize(

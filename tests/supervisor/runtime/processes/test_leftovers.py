@@ -64,10 +64,16 @@ def command_line(pid: str) -> bytes:
         return b""
 
 
+HIDDEN = "until grep -aqs ^sleep /proc/$!/cmdline; do :; done"
+"""Words of a shell that wait until its last child has become what it is to be: before, it is known and ended."""
+
+
 async def test_one_that_lowers_its_mark_is_left_alone_and_named(yard: Yard) -> None:
     """It hides whose it is: it may be another agent's, and what is not known is said to be so."""
     seconds = 100_000 + os.getpid()  # names it among those of other tests
-    identity = await lose(yard, f"bash -c 'ulimit -x 7; exec setsid env -i sleep {seconds}' & echo up; read x")
+    identity = await lose(
+        yard, f"bash -c 'ulimit -x 7; exec setsid env -i sleep {seconds}' & {HIDDEN}; echo up; read x"
+    )
 
     def strays(cleared: EndedProcesses) -> list[str]:
         ours = f"sleep\0{seconds}\0".encode()
