@@ -85,12 +85,13 @@ def run_child(command: ChildCommand, stop: int | None = None) -> ChildResult:
         OSError: It could not be started.
     """
     users: dict[str, Any] = {**command.users()}
+    folder = command.folder or ("/" if identity.is_apart() else None)
     process = subprocess.Popen(
         command.argv,
         stdin=subprocess.PIPE if command.stdin else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=_ERRORS[command.errors],
-        cwd=command.folder or (identity.is_apart() and "/") or None,
+        cwd=folder,
         env=command.environment,
         start_new_session=True,
         bufsize=0,

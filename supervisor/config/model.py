@@ -177,6 +177,11 @@ class Agent(Section):
     `none`. One that is asked for and cannot be had starts no agent. The section `sandbox` says what agents reach in
     it."""
 
+    @property
+    def says_who_pays(self) -> bool:
+        """Whether a sandbox or a credential is asked for, by either of which the gateway has a part."""
+        return self.sandbox != "none" or bool(self.credential or self.credentials)
+
     @model_validator(mode="after")
     def _one_way_to_pay(self) -> "Agent":
         if self.credential and self.credentials:

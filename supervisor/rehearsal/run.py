@@ -114,8 +114,9 @@ def _policy(scenario: Scenario, places: ScenarioPaths, cli: str | None, director
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {explain(e, Config)}" for e in error.errors())
         raise UsageError(f"The scenario's policy is wrong, so nothing was started: {wrong}") from None
-    pays = config.agent.sandbox != "none" or config.agent.credential or config.agent.credentials
-    usual = {} if pays else {"credential": INHERITED}  # the scripted model's key is worth nothing to anybody
+    usual = (
+        {} if config.agent.says_who_pays else {"credential": INHERITED}
+    )  # the scripted model's key is worth nothing to anybody
     own = {"command": cli} if cli else {}
     return config.model_copy(update={"agent": config.agent.model_copy(update={**usual, **own})})
 

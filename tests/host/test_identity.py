@@ -67,15 +67,20 @@ def test_a_program_of_its_own_takes_back_what_running_it_took() -> None:
     as_a_daemon_apart(work)
 
 
+def close(folder: Path) -> None:
+    """Make the folder of a state, into which chaperon's group alone may go."""
+    with identity.own_files():
+        folder.mkdir()
+        folder.chmod(0o770)
+
+
 @needs_root
 def test_its_state_is_closed_to_what_it_starts_and_its_own_files_to_the_person(tmp_path: Path) -> None:
     enterable(tmp_path / "x")
     tmp_path.chmod(0o777)
 
     def work() -> None:
-        with identity.own_files():
-            (tmp_path / "closed").mkdir()
-            (tmp_path / "closed").chmod(0o770)
+        close(tmp_path / "closed")
         (tmp_path / "closed/of the person").touch()
         made = (tmp_path / "closed/of the person").stat()
         assert (made.st_uid, made.st_gid) == (PERSON.user, OWN.group)
@@ -103,9 +108,7 @@ def test_what_it_starts_does_not_stand_in_its_state(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
 
     def work() -> None:
-        with identity.own_files():
-            (tmp_path / "closed").mkdir()
-            (tmp_path / "closed").chmod(0o770)
+        close(tmp_path / "closed")
         (tmp_path / "closed/state/gateway").mkdir(mode=0o700, parents=True)
         (tmp_path / "closed/state/key").touch(mode=0o600)
         os.chdir(

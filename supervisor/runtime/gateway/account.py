@@ -33,7 +33,7 @@ def has_gateway(settings: Agent, environ: Mapping[str, str]) -> bool:
     """
     if settings.credential == INHERITED:
         return False
-    if settings.sandbox != "none" or settings.credential or settings.credentials:
+    if settings.says_who_pays:
         return True
     environment = agent_environment(environ, settings.environment)
     return any(map(environment.get, KEYS)) and not any(map(environment.get, OTHER_WAYS))
