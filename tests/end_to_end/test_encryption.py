@@ -1,12 +1,12 @@
 """A run whose records are encrypted: nothing it said stands on the disk, and all who may read it see it as before."""
 
-import contextlib
 import json
 import secrets
 import socket
 from pathlib import Path
 from typing import Any
 
+import anyio
 import orjson
 import pytest
 
@@ -205,10 +205,11 @@ async def test_exporters_get_records_in_the_clear(base: Base) -> None:
         server.setblocking(False)
         address = f"udp://127.0.0.1:{server.getsockname()[1]}"
         base.config["audit"]["exporters"] = [{"name": "siem", "type": "syslog", "to": address, "begin": "start"}]
-        await lived(base, "a1")
-        got = []
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                got.append(server.recv(65_536))
-    assert any(PLANTED.encode() in each for each in got)
+        got: list[bytes] = []
+        async with served(base) as (daemon, _):
+            await daemon.submit(base.submission(name="a1", prompt=f"Say {PLANTED}"), by="test")
+            with anyio.fail_after(30):
+                while not any(PLANTED.encode() in each for each in got):
+                    await anyio.wait_readable(server)
+                    got.append(server.recv(65_536))
     assert not any(b'"sealed"' in each for each in got)

@@ -7,6 +7,7 @@ growing intervals. Records that wait meanwhile are in the journal's files and no
 
 import contextlib
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,11 @@ class Exporting:
         self._count = count
         self._known_to = known_to
         self._at_work = False
-        """Whether a call hangs that was given up."""
+        """Whether a call is under way, which may be one that was given up."""
+        self._ended = False
+        """Whether nothing is sent any more."""
+        self._turn = threading.Lock()
+        """Held while the two above are compared, so that one of two threads closes the exporter."""
         self._told = False
         """Whether a person was notified of its failure since it last worked."""
         self._told_of_refusal = False
@@ -163,9 +168,16 @@ class Exporting:
             self._close()
 
     def _close(self) -> None:
-        """Have the exporter let go of its connections; one that hangs is left to its thread."""
+        """Have the exporter let go of its connections, now or as the call ends that is under way."""
+        with self._turn:
+            self._ended = True
+            if self._at_work:
+                return
+        self._let_go()
+
+    def _let_go(self) -> None:
         close = getattr(self._exporter, "close", None)
-        if close is None or self._at_work:
+        if close is None:
             return
         try:
             close()
@@ -268,7 +280,11 @@ class Exporting:
             try:
                 self._exporter.send(batch)
             finally:
-                self._at_work = False
+                with self._turn:
+                    self._at_work = False
+                    left = self._ended
+                if left:
+                    self._let_go()
 
         self._at_work = True
         try:

@@ -203,6 +203,31 @@ async def test_a_delivery_that_hangs_is_given_up_and_not_begun_beside_itself(bas
         assert calls[0] >= 2
 
 
+async def test_a_delivery_under_way_at_the_end_lets_go_of_its_connection_once_it_is_done(base: Base) -> None:
+    async with journal_of(base, 3) as journal:
+        sending, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+        class Slow:
+            name = "slow"
+            begins = "start"
+
+            def send(self, _records: Sequence[ExportRecord]) -> None:
+                sending.set()
+                go_on.wait(20)
+
+            def close(self) -> None:
+                closed.set()
+
+        made = await anyio.to_thread.run_sync(make, journal, Slow(), base.root, [])
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.run)
+            await until(sending.is_set)
+            tasks.cancel_scope.cancel()
+        assert not closed.is_set(), "its thread still uses the connection"
+        go_on.set()
+        await until(closed.is_set)
+
+
 async def test_an_exporter_that_breaks_ends_alone_and_is_told(base: Base) -> None:
     async with journal_of(base, 3) as journal:
 
