@@ -1,6 +1,7 @@
 """Actions that wait for a person, shown as a question on the terminal of a run that is followed.
 
 The question stays while the run goes on: lines printed meanwhile come above it, and a reply from elsewhere removes it.
+It names its action, for several can wait at once, and what was typed before it was put answers it not.
 """
 
 import os
@@ -11,9 +12,9 @@ from contextlib import suppress
 from typing import Any
 
 from supervisor.cli.output import terminal
-from supervisor.cli.output.words import rest_of_call
+from supervisor.cli.output.words import clean, rest_of_call, what
 
-QUESTION = "Let it run? [y]es or [n]o, and what to tell the model, if anything: "
+CHOICES = "[y]es or [n]o, and what to tell the model, if anything: "
 
 LONGEST_ANSWER = 4_096
 """Bytes of a line that a terminal hands over at most: N_TTY_BUF_SIZE of Linux."""
@@ -33,7 +34,7 @@ class Asker:
     def __init__(self, answer: Answer, fd: int | None) -> None:
         self._answer = answer
         self._fd = fd
-        self._open: list[str] = []
+        self._open: dict[str, tuple[str, Any]] = {}
         self._typed = b""
 
     @property
@@ -48,22 +49,20 @@ class Asker:
             record: The event.
             printed: Whether anything was printed of it, so that the question has to be put again.
         """
-        before = len(self._open)
         if self._fd is None:
             return
+        before = list(self._open)
         match record["kind"]:
             case "approval_asked":
-                if not self._open:
-                    self._forget_typed()
-                self._open.append(record["request_id"])
-                for line in rest_of_call(record["action"]["tool"], record["action"]["input"]):
-                    terminal.echo(f"| {line}", err=True)
+                self._open[record["request_id"]] = record["action"]["tool"], record["action"]["input"]
             case "review_made" | "approval_given":
-                self._close(record["request_id"])
+                self._open.pop(record["request_id"], None)
             case "state_changed" if record["after"] not in ("running", "paused"):
                 self._open.clear()
-        if self._open and (printed or len(self._open) != before):
-            terminal.ask(QUESTION)
+        if self._open and list(self._open)[:1] != before[:1]:
+            self._turn_to_oldest()
+        elif self._open and (printed or len(self._open) != len(before)):
+            self._ask()
 
     def make_way(self) -> None:
         """Leave the line of the question, before something else is printed."""
@@ -88,21 +87,31 @@ class Asker:
         granted = {"y": True, "yes": True, "n": False, "no": False}.get(word.lower())
         if granted is None:
             terminal.echo("Say y or n first.", err=True)
-            terminal.ask(QUESTION)
+            self._ask()
             return
-        self._answer(self._open.pop(0), granted, note.strip())
+        oldest = next(iter(self._open))
+        del self._open[oldest]
+        self._answer(oldest, granted, note.strip())
         if self._open:
-            terminal.ask(QUESTION)
+            self._turn_to_oldest()
 
-    def _close(self, request: str) -> None:
-        if request in self._open:
-            self._open.remove(request)
-
-    def _forget_typed(self) -> None:
-        """Drop what was typed before anything was asked: it answers nothing."""
+    def _turn_to_oldest(self) -> None:
+        """Show the oldest action whole and ask about it; what was typed before was meant for none or another."""
         self._typed = b""
-        with suppress(termios.error):
-            termios.tcflush(self._fd or 0, termios.TCIFLUSH)
+        forget_typed(self._fd or 0)
+        for line in rest_of_call(*next(iter(self._open.values()))):
+            terminal.echo(f"| {line}", err=True)
+        self._ask()
+
+    def _ask(self) -> None:
+        tool, given = next(iter(self._open.values()))
+        terminal.ask(f"Let {clean(tool)} {what(given)} run? {CHOICES}")
+
+
+def forget_typed(fd: int) -> None:
+    """Drop what was typed before something is asked: it answers nothing."""
+    with suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
 
 
 def terminal_to_ask() -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 from monitors.contract.wording import counted, dollars, duration
 from supervisor.cli.output import terminal
 from supervisor.cli.output.tables import Column
-from supervisor.cli.output.words import clean, local, what, when
+from supervisor.cli.output.words import clean, local, short_ids, what, when
 
 SANDBOX = "SANDBOX"
 
@@ -252,13 +252,16 @@ def _expired(agent: Agent) -> str:
 def _waiting(agent: Agent, now: float) -> Iterator[str]:
     """Yield the requests of the agent that wait for a person, and the command to reply."""
     hosts = [each for each in agent.get("hosts") or () if each["until"] > now]  # older daemons say nothing of these
-    waiting = [*(_waits(each, now) for each in agent.get("waiting") or ()), *map(_refused_host, hosts)]
-    yield from waiting[:MOST_WAITING]
+    actions = agent.get("waiting") or ()
+    ids = short_ids([clean(each["request_id"]) for each in (*actions, *hosts)])
+    waiting = [*(_waits(each, now) for each in actions), *map(_refused_host, hosts)]
+    for line, id_ in zip(waiting[:MOST_WAITING], ids, strict=False):
+        yield line if len(waiting) == 1 else f"{id_} {line}"
     if len(waiting) > MOST_WAITING:
         yield f"and {len(waiting) - MOST_WAITING:,} more: chaperon approvals"
     if waiting:
-        every = " --all" if len(waiting) > 1 else ""
-        yield f"To answer: chaperon approve {agent['agent']}{every}, or chaperon deny {agent['agent']}{every}; chaperon approvals shows it whole"
+        which = f"{agent['agent']} {'ID' if len(waiting) > 1 else ids[0]}"
+        yield f"To answer: chaperon approve {which}, or chaperon deny {which}; chaperon approvals shows it whole"
 
 
 def _waits(each: Mapping[str, Any], now: float) -> str:

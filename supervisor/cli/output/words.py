@@ -3,7 +3,7 @@
 A call that a person answers is shown whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -89,6 +89,15 @@ def what(given: Any) -> str:
     if not isinstance(given, Mapping):
         return ""
     return clean(str(subject_of(given) or given or "").strip().replace("\n", " ⏎ "))
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """Return the beginnings of the ids that tell them apart, of eight characters at least."""
+    return [next((id_[:end] for end in range(8, len(id_)) if _alone(id_[:end], ids)), id_) for id_ in ids]
+
+
+def _alone(beginning: str, ids: Sequence[str]) -> bool:
+    return sum(id_.startswith(beginning) for id_ in ids) == 1
 
 
 def rest_of_call(tool: str, given: Any) -> list[str]:

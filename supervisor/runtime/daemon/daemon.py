@@ -573,6 +573,6 @@ def _waits(seq: int, asked: events.ApprovalAsked) -> Incident:
         WAITS,
         Severity.MEDIUM,
         f"{what}; it is denied in {asked.deadline_seconds:g} s.",
-        f"chaperon approve {asked.agent}, or chaperon deny {asked.agent}",
+        f"chaperon approve {asked.agent} {asked.request_id}, or chaperon deny {asked.agent} {asked.request_id}",
         seq=seq,
     )

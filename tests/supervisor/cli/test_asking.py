@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.cli.asking import QUESTION, Asker
+from supervisor.cli.asking import CHOICES, Asker
 
 
 class Desk:
@@ -26,6 +26,10 @@ class Desk:
         self.asker.read()
 
 
+def asked(request: str) -> str:
+    return f"Let Bash echo {request} ⏎ make run? {CHOICES}"
+
+
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     made = Desk()
@@ -43,18 +47,47 @@ def test_the_answers_go_to_the_oldest_question_with_what_the_model_is_told(desk:
     assert desk.asker.fd is None, "nothing is asked any more"
 
 
+def test_a_question_names_its_action_and_the_next_one_is_shown_whole_before_it_is_asked_about(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.asks("r1")
+    capsys.readouterr()
+    desk.asks("r2")
+    assert capsys.readouterr().err == asked("r1"), "the oldest, though the newest was printed last"
+    desk.types("n\n")
+    assert capsys.readouterr().err == f"| command: echo r2\n|   make\n{asked('r2')}"
+
+
+@pytest.mark.parametrize("typed_for_both", ["y\ny\n", "y\nyes"])
+def test_what_was_typed_before_a_question_was_put_does_not_answer_it(desk: Desk, typed_for_both: str) -> None:
+    desk.asks("r1")
+    desk.asks("r2")
+    desk.types(typed_for_both)
+    desk.types("\n")
+    assert desk.answers == [("r1", True, "")]
+
+
+def test_what_was_typed_about_an_action_that_is_over_does_not_answer_the_next(desk: Desk) -> None:
+    desk.asks("r1")
+    desk.asks("r2")
+    desk.types("y")
+    desk.asker.saw({"kind": "review_made", "request_id": "r1"}, printed=True)
+    desk.types("\n")
+    assert not desk.answers
+
+
 def test_what_is_neither_yes_nor_no_answers_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.asks("r1")
     desk.types("why?\n")
     desk.types("yeah\n")
     assert not desk.answers
-    assert capsys.readouterr().err.count(QUESTION) == 3
+    assert capsys.readouterr().err.count(CHOICES) == 3
     assert desk.asker.fd == desk.fd
 
 
 def test_all_of_what_is_asked_about_comes_before_the_question(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.asks("r1")
-    assert capsys.readouterr().err == f"| command: echo r1\n|   make\n{QUESTION}"
+    assert capsys.readouterr().err == f"| command: echo r1\n|   make\n{asked('r1')}"
 
 
 def test_half_a_line_is_no_answer_yet(desk: Desk) -> None:
@@ -95,7 +128,7 @@ def test_the_question_is_put_again_below_what_is_printed_meanwhile(
     desk.asker.make_way()
     desk.asker.saw({"kind": "line_received"}, printed=True)
     desk.asker.saw({"kind": "line_received"}, printed=False)
-    assert capsys.readouterr().err == f"\n{QUESTION}"
+    assert capsys.readouterr().err == f"\n{asked('r1')}"
 
 
 def test_without_a_terminal_nothing_is_asked(capsys: pytest.CaptureFixture[str]) -> None:

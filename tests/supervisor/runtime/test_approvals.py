@@ -27,7 +27,7 @@ async def test_an_action_waits_until_a_person_lets_it_run_and_the_note_reaches_t
         assert (waiting["agent"], waiting["request_id"]) == ("a1", asked.request_id)
         assert waiting["input"]["command"] == "echo 1 > made.txt"
         assert not (made.workspace / "made.txt").exists()
-        await made.chaperon("approve", "a1", "--note", "Only this once.")
+        await made.chaperon("approve", "a1", asked.request_id, "--note", "Only this once.")
         assert (await made.ended()).after is AgentState.DONE
         assert (made.workspace / "made.txt").exists()
         assert "Only this once." in made.told()
@@ -60,7 +60,7 @@ async def test_an_action_that_waits_is_in_the_summary_of_its_agent_and_people_ar
         (waiting,) = shown["waiting"]
         assert (waiting["tool"], waiting["summary"]) == ("Bash", "echo 1 > made.txt")
         assert waiting["until"] == asked.at + asked.deadline_seconds
-        await made.chaperon("approve", "a1")
+        await made.chaperon("approve", "a1", asked.request_id)
         await made.ended()
         assert orjson.loads(await made.chaperon("show", "a1", "--json"))["waiting"] == []
     assert heard.read_text().startswith(

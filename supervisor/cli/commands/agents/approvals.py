@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from monitors.contract.errors import NotFoundError, UsageError
-from supervisor.cli import common
+from supervisor.cli import asking, common
 from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.output import terminal
 from supervisor.cli.output.agent_words import with_task_text
-from supervisor.cli.output.words import clean, local, rest_of_call, what
+from supervisor.cli.output.words import clean, local, rest_of_call, short_ids, what
 
 
 @click.command()
@@ -25,8 +25,7 @@ def approvals(as_json: bool) -> None:
         return
     if not waiting:
         terminal.echo("Nothing waits for a person.")
-    for each, id_ in zip(waiting, short_ids([str(each["request_id"]) for each in waiting]), strict=True):
-        terminal.echo("\n".join(_waiting(each, id_)))
+    _show(waiting)
 
 
 @click.command()
@@ -36,9 +35,9 @@ def approvals(as_json: bool) -> None:
 @click.option("--reason", "--note", "note", default="", help="What the model is told with the answer.")
 @common.json_option
 def approve(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
-    """Let an action of AGENT that waits run; REQUEST, or how it begins, says which, where several wait.
+    """Let an action of AGENT that waits run; REQUEST, or how it begins, says which.
 
-    A host is opened to the agent for an hour.
+    Without REQUEST what waits is shown, and asked about. A host is opened to the agent for an hour.
     """
     _answer(ApprovalSelection(agent, request, every), note, granted=True, as_json=as_json)
 
@@ -50,7 +49,10 @@ def approve(agent: str | None, request: str | None, every: bool, note: str, as_j
 @click.option("--reason", "--note", "note", default="", help="What the model is told with the answer.")
 @common.json_option
 def deny(agent: str | None, request: str | None, every: bool, note: str, as_json: bool) -> None:
-    """Turn an action of AGENT that waits down; REQUEST, or how it begins, says which, where several wait."""
+    """Turn an action of AGENT that waits down; REQUEST, or how it begins, says which.
+
+    Without REQUEST what waits is shown, and asked about.
+    """
     _answer(ApprovalSelection(agent, request, every), note, granted=False, as_json=as_json)
 
 
@@ -82,7 +84,7 @@ class ApprovalSelection:
 
     agent: str | None
     request: str | None
-    """A request's id, or how it begins."""
+    """A request's id, or how it begins; None and empty are no choice."""
     every: bool
 
     def chosen(self, waiting: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -92,7 +94,7 @@ class ApprovalSelection:
             NotFoundError: None of these waits.
             UsageError: It does not say which.
         """
-        if self.request is not None and self.every:
+        if self.request and self.every:
             raise UsageError("A request and --all do not go together; nothing was answered.", way_out="Leave one out.")
         if self.agent is None and not self.every:
             raise UsageError("Nothing was answered: say whose action.", way_out="Name the agent, or say --all.")
@@ -108,26 +110,18 @@ class ApprovalSelection:
                 way_out=f"chaperon approvals lists all.{text}",
             )
         if len(found) > 1 and not self.every:
-            ids = ", ".join(short_ids([str(each["request_id"]) for each in found]))
             raise UsageError(
                 f"{len(found)} actions of agent {self.agent!r} wait; nothing was answered.",
-                way_out=f"Say which: {ids}; or --all. chaperon approvals shows them.",
+                way_out=f"Say which: {_ids(found)}; or --all. chaperon approvals shows them.",
             )
         return found
-
-
-def short_ids(ids: Sequence[str]) -> list[str]:
-    """Return the beginnings of the ids that tell them apart, of eight characters at least."""
-    return [next((id_[:end] for end in range(8, len(id_)) if _alone(id_[:end], ids)), id_) for id_ in ids]
-
-
-def _alone(beginning: str, ids: Sequence[str]) -> bool:
-    return sum(id_.startswith(beginning) for id_ in ids) == 1
 
 
 def _answer(wanted: ApprovalSelection, note: str, *, granted: bool, as_json: bool) -> None:
     daemon = common.daemon()
     chosen = wanted.chosen(daemon.get("/v1/approvals"))
+    if not wanted.request:
+        _confirm(chosen, granted=granted)
     for each in chosen:
         path = (
             f"{common.agent_path(each['agent'])}/approvals/{common.path_part(each['request_id'], 'chaperon approvals')}"
@@ -144,6 +138,34 @@ def _answer(wanted: ApprovalSelection, note: str, *, granted: bool, as_json: boo
         else:
             told = "may go on with it" if granted else "was turned down"
             terminal.echo(f"{each['agent']} {told}: {each['tool']} {what(each['input'])}")
+
+
+def _confirm(chosen: Sequence[Mapping[str, Any]], *, granted: bool) -> None:
+    """Show what was not chosen by its id and ask about it: what waits now need not be what was shown before.
+
+    Raises:
+        UnconfirmedError: The answer is no, or there is no terminal to ask.
+    """
+    fd = asking.terminal_to_ask()
+    if fd is None:
+        these = "which action is meant" if len(chosen) == 1 else "which actions are meant"
+        raise common.UnconfirmedError(
+            f"It was not said {these}, and there is no terminal to ask; nothing was answered.",
+            way_out=f"Say it by its id: {_ids(chosen)}. chaperon approvals shows what waits.",
+        )
+    _show(chosen, err=True)
+    asking.forget_typed(fd)
+    which = "it" if len(chosen) == 1 else f"these {len(chosen)}"
+    common.confirm(f"Let {which} run?" if granted else f"Turn {which} down?", "This was not confirmed")
+
+
+def _show(waiting: Sequence[Mapping[str, Any]], *, err: bool = False) -> None:
+    for each, id_ in zip(waiting, short_ids([str(each["request_id"]) for each in waiting]), strict=True):
+        terminal.echo("\n".join(_waiting(each, id_)), err=err)
+
+
+def _ids(waiting: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(short_ids([str(each["request_id"]) for each in waiting]))
 
 
 def _waiting(each: Mapping[str, Any], id_: str) -> list[str]:

@@ -248,7 +248,7 @@ def _allowed(record: Record, _: _Seen) -> Lines:
 def _asked(record: Record, _: _Seen) -> Lines:
     action = record["action"]
     yield ViewLine("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
-    answer = f"chaperon approve {clean(record['agent'])}, or deny, within {duration(record['deadline_seconds'])}"
+    answer = f"chaperon approve {clean(record['agent'])} {clean(record['request_id'])}, or deny, within {duration(record['deadline_seconds'])}"
     yield ViewLine("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
 
 

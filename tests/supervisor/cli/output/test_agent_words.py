@@ -68,12 +68,13 @@ def test_what_waits_for_a_person_is_told_with_until_when_and_how_to_answer() -> 
     below, how = below_row(told, NOW)
     assert below.startswith("waits for approval (since ")
     assert below.endswith("in 20.0 s): Bash git push: it publishes")
-    assert how == "To answer: chaperon approve a1, or chaperon deny a1; chaperon approvals shows it whole"
+    assert how == "To answer: chaperon approve a1 r, or chaperon deny a1 r; chaperon approvals shows it whole"
     assert facts_of(portrait(told, None, NOW))["waiting"] == f"{below}; {how}"
     many = agent(waiting=[{**waiting, "request_id": str(number)} for number in range(MOST_WAITING + 2)])
+    assert list(below_row(many, NOW))[MOST_WAITING - 1].startswith(f"{MOST_WAITING - 1} waits for approval")
     assert list(below_row(many, NOW))[MOST_WAITING:] == [
         "and 2 more: chaperon approvals",
-        "To answer: chaperon approve a1 --all, or chaperon deny a1 --all; chaperon approvals shows it whole",
+        "To answer: chaperon approve a1 ID, or chaperon deny a1 ID; chaperon approvals shows it whole",
     ]
 
 
@@ -142,7 +143,7 @@ def test_no_text_of_an_agent_paints_the_terminal() -> None:
     told = agent(
         agent=bad, why=bad, workspace=bad, words=bad, issues={bad: 1}, incidents=[bad], model=bad, api=bad,
         calls=[{"tool": bad, "summary": bad, "since": NOW}], recent=[{"tool": bad, "summary": bad, "failed": True, "decision": bad}],
-        waiting=[{"tool": bad, "summary": bad, "why": bad, "asked_at": NOW, "until": NOW}], unwatched=True,
+        waiting=[{"request_id": bad, "tool": bad, "summary": bad, "why": bad, "asked_at": NOW, "until": NOW}], unwatched=True,
     )  # fmt: skip
     changes = {"counts": {bad: 1}, "paths": [{"path": bad}]}
     lines = [*portrait(told, changes, NOW), *below_row(told, NOW), ending(told, changes)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.model import Reason
-from supervisor.cli.output.words import MADE, clean, local, rest_of_call, what, when
+from supervisor.cli.output.words import MADE, clean, local, rest_of_call, short_ids, what, when
 from tests.support import acting
 
 DAY = 86_400.0
@@ -75,3 +75,8 @@ def test_a_call_without_end_is_told_as_far_as_it_is_read_and_how_much_is_not() -
 
 def test_each_reason_of_a_checkpoint_has_its_words() -> None:
     assert MADE.keys() == set(Reason)
+
+
+def test_an_id_is_shown_as_short_as_it_can_be_told_apart() -> None:
+    assert short_ids(["0123456789ab", "0123456789cd", "fedcba9876"]) == ["0123456789a", "0123456789c", "fedcba98"]
+    assert short_ids(["same", "same"]) == ["same", "same"]

@@ -38,7 +38,7 @@ async def test_a_person_sees_them_beside_actions_and_opens_or_turns_them_down_th
         assert (await client.get("/v1/approvals")).json() == first
         shown = "\n".join(below_row((await client.get("/v1/agents/a1")).json(), daemon.wall()))
         assert f"refused the host {HOST}" in shown
-        assert "chaperon approve a1 --all" in shown
+        assert "chaperon approve a1 ID" in shown
         ids = {row["input"]["url"]: row["request_id"] for row in first}
         answer = await client.post(f"/v1/agents/a1/approvals/{ids[HOST]}", json={"granted": True})
         assert answer.status_code == 200
