@@ -11,6 +11,7 @@ from typing import Any
 from monitors.contract.actions import Review
 from monitors.contract.error_lines import ErrorLevel
 from monitors.contract.tasks import Task
+from monitors.quick_values import make_quickly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,3 +186,5 @@ Observation = (
     | ErrorLineSeen
     | WorkChecked
 )
+
+make_quickly(ToolCalled, ToolReturned, AgentSpoke, TokensUsed, UsageSeen)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from monitors.quick_values import make_quickly
+
 
 @dataclass(frozen=True, slots=True)
 class RunMoment:
@@ -19,3 +21,6 @@ class RunMoment:
     """Seconds since an action failed; None if none has."""
     state: str = ""
     """The agent's state. Example: `running`."""
+
+
+make_quickly(RunMoment)
