@@ -121,8 +121,11 @@ def passing(usage: ResourceUsage, coming: Spent, limits: Limits) -> PassedLimit 
         limits: Those of the task.
     """
     for each in SPENT:
-        used, most = getattr(usage, each.used) or 0, getattr(limits, each.limit)
-        if most is None or used + (call := getattr(coming, each.used) or 0) <= most:
+        most = getattr(limits, each.limit)
+        if most is None:
+            continue
+        used, call = getattr(usage, each.used) or 0, getattr(coming, each.used) or 0
+        if used + call <= most:
             continue
         told = each.says.format(used=used, limit=most)
         if used > most:

@@ -281,17 +281,19 @@ class Session:
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:
         """Take in what happened and return what is to be done, in order."""
-        memory = self._memory
-        greeted, awaited, rollback = memory.processes.greeted, self._awaited(), self._rollback
+        memory, back = self._memory, self._memory.going_back
+        greeted, awaited, asked, phase = memory.processes.greeted, self._awaited(), back.asked_seq, back.phase
         memory.remember(seq, event)
         commands = self._effects(event)
-        commands += self._decide(seq, event)
+        self._decide(seq, event, commands)
         if memory.processes.greeted and not greeted:
             commands += [StopTimer(HELLO), LookAtSettings(memory.submitted.workspace)]
-        commands += [StartTimer(name, seconds) for name, seconds in self._awaited().items() if name not in awaited]
-        if self._rollback != rollback:
+        if memory.turns.ended is not None:
+            commands += [StartTimer(name, seconds) for name, seconds in self._awaited().items() if name not in awaited]
+        if back.phase is not phase or back.asked_seq != asked:
             commands += self._go_back(event.mono)
-        return commands + self._wake(event.mono)
+        self._wake(event.mono, commands)
+        return commands
 
     def recover(self, seq: int, event: AnyEvent, found: Found = "reattached") -> list[Command]:
         """Return the commands that are due for a restored session.
@@ -304,10 +306,12 @@ class Session:
         self._memory.outbox.lost()
         self._memory.requests.ask_again()
         self._memory.predicted.take()  # nobody noted what changed before the restart
-        commands = self._decide(seq, event)
+        commands: list[Command] = []
+        self._decide(seq, event, commands)
         for todo in TABLE[self.state].get(found, ()):
             commands += self._taking_over(todo, event)
-        return commands + self._wake(event.mono)
+        self._wake(event.mono, commands)
+        return commands
 
     def _taking_over(self, todo: Todo, event: AnyEvent) -> list[Command]:
         memory, mono = self._memory, event.mono
@@ -350,37 +354,38 @@ class Session:
     def _apply_limits(self) -> ApplyLimits:
         return ApplyLimits(self._controller.limits, self._memory.task.limits.max_memory_mb)
 
-    def _wake(self, mono: float) -> list[Command]:
+    def _wake(self, mono: float, commands: list[Command]) -> None:
         """Have something happen when a cooldown ends and an issue waits for it."""
         held = self._controller.call_wait(mono) if self._memory.requests.waiting else 0.0
         due = self._controller.wakes_in(mono)
         if not (held or due) or self.state.ended:
-            return []
+            return
         seconds = min(wait for wait in (due, held) if wait)
         wakes_at = round(mono + seconds, 3)
-        if wakes_at == self._wakes_at:
-            return []
-        self._wakes_at = wakes_at
-        return [StartTimer(INTERVENE, seconds)]
+        if wakes_at != self._wakes_at:
+            self._wakes_at = wakes_at
+            commands.append(StartTimer(INTERVENE, seconds))
 
     def _deadline(self, asked: ApprovalAsked, mono: float) -> StartTimer:
         left = asked.mono + asked.deadline_seconds - mono
         return StartTimer(APPROVAL + asked.request_id, min(max(0.0, left), asked.deadline_seconds))
 
-    def _decide(self, seq: int, event: AnyEvent) -> list[Command]:
+    def _decide(self, seq: int, event: AnyEvent, commands: list[Command]) -> None:
         """Make every decision that is due, and send what is in the outbox.
 
         Each is remembered under the number that the journal gives it: they follow the event without a gap.
         """
-        commands: list[Command] = []
-        number = seq
-        while (decision := self._decider.next(self._memory, event, seq)) is not None:
+        memory, number = self._memory, seq
+        while (decision := self._decider.next(memory, event, seq)) is not None:
             number += 1
-            self._memory.remember(number, decision)
-            commands += [WriteEvent(decision), *self._effects(decision)]
-        commands += self._memory.predicted.take()
-        commands += self._memory.outbox.take()
-        return commands + self._capture(number, event)
+            memory.remember(number, decision)
+            commands.append(WriteEvent(decision))
+            commands += self._effects(decision)
+        commands += memory.predicted.take()
+        if memory.outbox:
+            commands += memory.outbox.take()
+        if memory.captures.due or self._captures_asked:
+            commands += self._capture(number, event)
 
     def _capture(self, seq: int, event: AnyEvent) -> list[Command]:
         """Ask for the checkpoints that are due; during a rollback for none, which would mix two moments.
@@ -450,11 +455,6 @@ class Session:
         self._launches_asked = number
         how = (number, back.resume_session, back.resume_at)
         return [Launch(submitted.task, submitted.workspace, back.session_id, *how)]
-
-    @property
-    def _rollback(self) -> tuple[int, Phase | None]:
-        """Return the rollback that is under way, and its phase."""
-        return self._memory.going_back.asked_seq, self._memory.going_back.phase
 
     def _go_back(self, mono: float) -> list[Command]:
         """Return the commands for the next phase of a rollback, or, after it, those that let the agent go on."""

@@ -199,7 +199,7 @@ def main() -> list[Figure]:
     return [
         Figure("events of a run of 400 steps, all of it, one core", best_rate(lambda: events_of_a_run(long)), "events/s", 10_000, True),
         Figure("lines of the same", best_rate(lambda: a_run(long)), "lines/s"),
-        Figure("wire and core with reviewer and detectors, one core", best_rate(lambda: a_run(stream)), "lines/s", 50_000, True),
+        Figure("wire and core with reviewer and detectors, one core", best_rate(lambda: a_run(stream)), "lines/s", 20_000, True),
         Figure("one review of a shell command that agents give again", review_micros(), "µs", 140),
         Figure("one review of a shell command that was not met before", new_review_micros(), "µs"),
         Figure("a line of 16 MB through wire and core", large_line_milliseconds(), "ms"),

@@ -29,7 +29,7 @@ from supervisor.core.fold.memory import Memory
 from supervisor.core.settings import LimitSettings
 from supervisor.core.states import take
 from supervisor.protocol.claude import messages
-from supervisor.protocol.claude.prices import Prices, Spent
+from supervisor.protocol.claude.prices import NOTHING, Prices
 from supervisor.protocol.events import (
     AnyEvent,
     ApprovalAsked,
@@ -168,7 +168,7 @@ class Decider:
         Each call of a tool is followed by one of the model, whatever the gate answers, so the agent is ended instead of
         answered.
         """
-        at_limit, waiting = self._settings.limits.at_limit, memory.requests.waiting
+        at_limit = self._settings.limits.at_limit
         if (
             at_limit == "tell"
             or memory.state is not AgentState.RUNNING
@@ -176,12 +176,13 @@ class Decider:
             or memory.going_back.cause
         ):
             return None
-        usage, turned_down = self._controller.usage(now.mono), memory.requests.turned_down
-        found = None
-        if (at_limit == "block" and waiting) or turned_down:
-            found = limits.passing(usage, memory.spending.next, memory.task.limits)
+        if (at_limit == "block" and memory.requests.waiting) or memory.requests.turned_down:
+            coming = memory.spending.next
         elif at_limit == "block" and memory.turns.ended is None:
-            found = limits.passing(usage, Spent(), memory.task.limits)
+            coming = NOTHING
+        else:
+            return None
+        found = limits.passing(self._controller.usage(now.mono), coming, memory.task.limits)
         if found is None:
             return None
         return StopRequested(

@@ -20,7 +20,7 @@ class Issues:
         self.open: dict[tuple[str, str], Issue] = {}
         """By type and key."""
         self._watchers = Watchers(detectors)
-        self._working = [detector for detector in detectors if isinstance(detector, Guarded)]
+        self._working = {detector for detector in detectors if isinstance(detector, Guarded)}
 
     @property
     def known(self) -> set[tuple[str, str]]:
@@ -29,12 +29,13 @@ class Issues:
 
     def observed(self, observation: Observation) -> list[DetectorFailure]:
         """Show it to the detectors; returns those that failed and are not asked again."""
+        failures = []
         for detector in self._watchers.of(observation):
             if issues := detector.see(observation):
                 self.fresh += issues
-        failures = [failure for one in self._working if (failure := one.failure) is not None]
-        if failures:
-            self._working = [one for one in self._working if one.failure is None]
+            if isinstance(detector, Guarded) and detector.failure is not None and detector in self._working:
+                self._working.remove(detector)
+                failures.append(detector.failure)
         return failures
 
     def raised(self, issue: Issue) -> None:

@@ -169,7 +169,7 @@ class Observer:
     def _used(self, seq: int, mono: float) -> list[Observation]:
         """Return what was used, if that changed."""
         total = self.spending.total
-        if total == self.used:
+        if total is self.used or total == self.used:
             return []
         self.used = total
         return [UsageSeen(seq=seq, mono=mono, tokens=total.tokens, cost_usd=total.cost_usd)]

@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from supervisor.protocol.claude.messages import Assistant, TokenUsage
-from supervisor.protocol.claude.prices import Price, Prices, Spent, price_of, told
+from supervisor.protocol.claude.prices import NOTHING, Price, Prices, Spent, price_of, told
 
 CHARACTERS_A_TOKEN = 4
 """The usual ratio for English and code, for replies whose frame carries the count from before they were written."""
@@ -45,8 +45,13 @@ class ModelReply:
         usage, known = self.usage, self._known
         if known is not None and known[0] is usage and known[1] == self.characters:
             return known[2]
-        given = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-        spent = _priced(Spent(*given, self.output), self.price)
+        spent = _priced(
+            self.price,
+            usage.input_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+            self.output,
+        )
         self._known = (usage, self.characters, spent)
         return spent
 
@@ -58,8 +63,8 @@ class ModelReply:
         """
         context = self.spent.tokens
         cached = self.usage.cache_read_input_tokens + self.usage.cache_creation_input_tokens > 0
-        tokens = Spent(cache_read=context, output=self.output) if cached else Spent(input=context, output=self.output)
-        return _priced(tokens, self.price)
+        fresh, read = (0, context) if cached else (context, 0)
+        return _priced(self.price, fresh, 0, read, self.output)
 
 
 class Spending:
@@ -71,13 +76,13 @@ class Spending:
 
     def __init__(self, prices: Prices | None = None) -> None:
         self._prices = prices or {}
-        self._before = Spent()
+        self._before = NOTHING
         """Of the launches that ended."""
         self._start: Spent | None = None
         """The CLI's figures at the start of this launch; None if it has not reported them."""
-        self._said = Spent()
+        self._said = NOTHING
         """Of this launch, as the CLI said last."""
-        self._older = Spent()
+        self._older = NOTHING
         """Replies since then, of which none is in flight any more."""
         self._since: deque[ModelReply] = deque()
         """The latest replies since then, oldest first."""
@@ -91,7 +96,8 @@ class Spending:
     @property
     def total(self) -> Spent:
         """All that was spent, the estimate of what the CLI has not counted included."""
-        terms = (self._said, self._older, *(reply.spent for reply in self._since))
+        terms = [term for term in (self._said, self._older) if term is not NOTHING]
+        terms += [reply.spent for reply in self._since]
         total = self._before
         for at, term in enumerate(terms):
             known = self._sums[at] if at < len(self._sums) else None
@@ -105,7 +111,7 @@ class Spending:
     @property
     def next(self) -> Spent:
         """An estimate of the model's next call; nothing before the first reply."""
-        return self.last.next if self.last else Spent()
+        return self.last.next if self.last else NOTHING
 
     def reply(self, message: Assistant) -> ModelReply:
         """Begin to count a reply."""
@@ -125,7 +131,7 @@ class Spending:
             total_cost_usd: What it says of all.
         """
         figures = told(usage, total_cost_usd, self._prices)
-        if figures is None or figures == Spent():
+        if figures is None or figures == NOTHING:
             return False
         if figures.tokens == 0 and figures.cost_usd:
             self._costs(figures)
@@ -136,7 +142,7 @@ class Spending:
     def starts_at(self, usage: object, total_cost_usd: object) -> None:
         """Take in the figures with which the CLI of this launch began; nothing happens once it has replied."""
         if not self._read:
-            self._start = told(usage, total_cost_usd, self._prices) or Spent()
+            self._start = told(usage, total_cost_usd, self._prices) or NOTHING
 
     def launched(self, *, resumes: bool) -> None:
         """Begin with another process of the CLI.
@@ -145,7 +151,7 @@ class Spending:
             resumes: Whether it goes on in a session, of which its figures may begin with what was spent before.
         """
         self._before = self.total
-        self._start, self._said, self._older, self._read = None if resumes else Spent(), Spent(), Spent(), 0
+        self._start, self._said, self._older, self._read = None if resumes else NOTHING, NOTHING, NOTHING, 0
         self._since.clear()
 
     def _counts(self, figures: Spent) -> None:
@@ -153,8 +159,8 @@ class Spending:
         said = figures - start
         if said.read < self._said.read:  # it counts anew
             self._before += self._said
-            start, said = Spent(), figures
-        self._start, self._said, self._older = start, said, Spent()
+            start, said = NOTHING, figures
+        self._start, self._said, self._older = start, said, NOTHING
         # A reply in flight is not among the CLI's figures: they lack what it was given.
         lacking, kept = self._read - said.read, deque[ModelReply]()
         while self._since and 0 < self._since[-1].spent.read <= lacking:
@@ -177,7 +183,7 @@ class Spending:
             tokens.output,
             max(0.0, (figures.cost_usd or 0.0) - start),
         )
-        self._start, self._older = self._start or Spent(cost_usd=start), Spent()
+        self._start, self._older = self._start or Spent(cost_usd=start), NOTHING
         self._since.clear()
 
     def _guessed_start(self, figures: Spent) -> Spent:
@@ -186,7 +192,7 @@ class Spending:
         They include the launches before if they are as large.
         """
         held = self._before.cost_usd is not None and (figures.cost_usd or 0.0) >= self._before.cost_usd > 0
-        return self._before if held and figures.read >= self._before.read else Spent()
+        return self._before if held and figures.read >= self._before.read else NOTHING
 
 
 ASK_SECONDS = 10.0
@@ -254,7 +260,6 @@ class Questions:
         return well
 
 
-def _priced(tokens: Spent, price: Price | None) -> Spent:
-    if price is None:
-        return tokens
-    return Spent(tokens.input, tokens.cache_write, tokens.cache_read, tokens.output, price.of(tokens))
+def _priced(price: Price | None, fresh: int, written: int, read: int, output: int) -> Spent:
+    cost = None if price is None else price.cost(fresh, written, read, output)
+    return Spent(fresh, written, read, output, cost)

@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
+from monitors.quick_values import make_quickly
+
 MILLION = 1_000_000
 
 
@@ -55,6 +57,9 @@ class Spent:
         return self.read + self.output
 
 
+NOTHING = Spent()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
     """The price of a model, in US dollars for a million tokens."""
@@ -66,11 +71,12 @@ class Price:
 
     def of(self, tokens: Spent) -> float:
         """Return the cost of so many tokens."""
+        return self.cost(tokens.input, tokens.cache_write, tokens.cache_read, tokens.output)
+
+    def cost(self, fresh: int, written: int, read: int, output: int) -> float:
+        """Return the cost of tokens by kind, in the order of the fields of `Spent`."""
         return (
-            tokens.input * self.input
-            + tokens.output * self.output
-            + tokens.cache_write * self.cache_write
-            + tokens.cache_read * self.cache_read
+            fresh * self.input + output * self.output + written * self.cache_write + read * self.cache_read
         ) / MILLION
 
 
@@ -152,7 +158,7 @@ def told(usage: object, total_cost_usd: object, own: Prices) -> Spent | None:
     cost = _number(total_cost_usd)
     if not models:
         return None if cost is None else Spent(cost_usd=cost)
-    spent = Spent()
+    spent = NOTHING
     for model, figures in models.items():
         tokens = _tokens(figures)
         spent += tokens
@@ -183,3 +189,6 @@ def _sum(mine: float | None, other: float | None, sign: int) -> float | None:
     if mine is None and other is None:
         return None
     return round((mine or 0.0) + sign * (other or 0.0), 9)
+
+
+make_quickly(Spent)
