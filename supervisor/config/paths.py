@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pwd
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -343,8 +344,26 @@ def data_home(environ: Mapping[str, str]) -> Path:
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """Return the user's home directory, from HOME, else from the user database."""
-    return absolute(environ.get("HOME")) or Path("~").expanduser()
+    """Return the user's home directory, from HOME, else from the user database.
+
+    Raises:
+        PlaceError: HOME is relative, so another one for each directory that a command is given in, or is nowhere.
+    """
+    given = environ.get("HOME")
+    if given and not given.startswith("/"):
+        raise PlaceError(
+            f"HOME is {given!r}, which is no absolute path; nothing was read or written there.",
+            way_out="Set HOME to an absolute path.",
+        )
+    if given:
+        return Path(given)
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        raise PlaceError(
+            f"HOME is not set, and user {os.geteuid()} is in no user database; nothing was read or written.",
+            way_out="Set HOME to an absolute path.",
+        ) from None
 
 
 def first_of(text: str | None) -> Path | None:

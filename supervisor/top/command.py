@@ -1,5 +1,6 @@
 """The command that shows the board in a terminal."""
 
+import os
 import sys
 
 import click
@@ -29,6 +30,11 @@ def top() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminalError(
             "The board needs a terminal; this is a pipe.", way_out="chaperon ps prints the same once."
+        )
+    if os.environ.get("TERM", "dumb") in ("", "dumb"):
+        raise NoTerminalError(
+            f"The board draws over the screen, which a terminal with TERM={os.environ.get('TERM', '')} does not understand.",
+            way_out="Set TERM to the terminal's kind, such as xterm-256color. chaperon ps prints the same once.",
         )
     common.daemon().get("/v1/health")
     terminal.begun()

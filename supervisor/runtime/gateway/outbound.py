@@ -80,15 +80,27 @@ def _is_here(host: str) -> bool:
 
 
 def _is_left_out(host: str, port: int, no_proxy: str) -> bool:
-    """Whether a host is named in `no_proxy`: by a comma or a blank apart, each with all names below, `*` for all."""
+    """Whether a host is named in `no_proxy`: apart by commas or blanks, each with all names below.
+
+    `*` is all, and `10.0.0.0/8` the addresses of a network.
+    """
     for each in no_proxy.replace(",", " ").lower().split():
         if each == "*":
+            return True
+        if "/" in each and _is_in(host, each):
             return True
         name = each.removeprefix("*").lstrip(".").strip("[]")
         for asked in (host.lower(), f"{host.lower()}:{port}"):
             if asked == name or (name and asked.endswith(f".{name}")):
                 return True
     return False
+
+
+def _is_in(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
 
 
 def login_of(proxy: SplitResult) -> list[tuple[str, str]]:

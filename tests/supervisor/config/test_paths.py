@@ -1,4 +1,5 @@
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from supervisor.config.paths import (
     PlaceError,
     StatePaths,
     config_home,
+    home,
     hosts,
     make_private,
     places,
@@ -44,6 +46,18 @@ def test_a_relative_variable_counts_as_unset() -> None:
     }
     assert places(environ, 7) == places({"HOME": "/h"}, 7)
     assert config_home(environ) == Path("/h/.config")
+
+
+@pytest.mark.parametrize("given", ["h", "./h", "~"])
+def test_a_relative_home_is_refused_since_it_would_be_another_in_each_directory(given: str) -> None:
+    with pytest.raises(PlaceError, match=f"HOME is '{given}', which is no absolute path") as refused:
+        places({"HOME": given}, 7)
+    assert refused.value.way_out == "Set HOME to an absolute path."
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}])
+def test_without_a_home_it_is_that_of_the_user_database(environ: dict[str, str]) -> None:
+    assert home(environ) == Path(pwd.getpwuid(os.geteuid()).pw_dir)
 
 
 def test_the_command_line_finds_the_system_service_of_its_user_too() -> None:

@@ -122,6 +122,12 @@ def proposes(daemon: Daemon, checkpoint: str) -> None:
     daemon.happened(events.PersonNeeded(**daemon.stamp("a1"), need=need))
 
 
+async def test_on_a_terminal_that_cannot_be_drawn_over_it_says_what_it_needs(base: Base) -> None:
+    with terminal(base, "env", "TERM=dumb", *TOP) as shown:
+        screen = await shown.shows("Set TERM to the terminal's kind")
+        assert "TERM=dumb" in screen
+
+
 async def test_a_rollback_that_is_proposed_is_made_or_declined_by_keys_once_its_plan_was_read(base: Base) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
     kept = base.repo / "kept.txt"

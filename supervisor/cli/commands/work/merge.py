@@ -26,10 +26,9 @@ OUTPUT_LINES = 15
 COLUMNS = (
     Column("AGENT"),
     Column("STATE"),
-    Column("MERGE", spare=3),
+    Column("MERGE", spare=2),
     Column("COMMITS", right=True, spare=1),
-    Column("FILES", right=True, spare=2),
-    Column("WHY"),
+    Column("FILES", right=True),
 )
 
 Facts = Mapping[str, Any]
@@ -98,7 +97,7 @@ def _merge_all(daemon: Client, *, dry_run: bool, yes: bool, as_json: bool) -> in
     if not proposed:
         say("No merge is proposed.")
     elif not dry_run:
-        say("\n".join(table(COLUMNS, [_row(one) for one in proposed])))
+        say("\n".join(_rows(proposed)))
     if proposed and not dry_run and not yes:
         common.confirm(f"Merge {counted(len(proposed), 'branch', 'branches')}?", "The merges were not confirmed")
     done: list[Facts] = []
@@ -142,11 +141,20 @@ def _tell(done: Facts, *, as_json: bool) -> None:
 
 
 def _listed(found: list[Facts]) -> Iterator[str]:
-    rows = [_row(one) for one in found if one["phase"] not in ("merged", "withdrawn")]
-    if rows:
-        yield from table(COLUMNS, rows)
+    waiting = [one for one in found if one["phase"] not in ("merged", "withdrawn")]
+    if waiting:
+        yield from _rows(waiting)
     else:
         yield "Nothing waits to be merged."
+
+
+def _rows(found: list[Facts]) -> Iterator[str]:
+    """Yield a head and each merge, with its reason below, which may end in the command to give."""
+    head, *rows = table(COLUMNS, [_row(one) for one in found])
+    yield head
+    for row, one in zip(rows, found, strict=True):
+        yield row
+        yield from terminal.wrapped(clean(one["why"], 1_000), 2)
 
 
 def _row(one: Facts) -> list[str]:
@@ -156,7 +164,6 @@ def _row(one: Facts) -> list[str]:
         f"{clean(one['branch'])} → {clean(one['target'])}",
         str(one["commits"]),
         str(one["files"]),
-        clean(one["why"], 100),
     ]
 
 

@@ -57,13 +57,18 @@ def test_the_proxy_is_the_one_that_the_cli_takes(environment: dict[str, str], pr
         ("*.example", "model.example"),
         ("model.example:443", "model.example"),
         ("[fe80::1]", "fe80::1"),
+        ("192.168.0.0/16,10.0.0.0/8", "10.20.30.40"),
+        ("10.1.2.3/8", "10.20.30.40"),
+        ("fd00::/8", "fd12::1"),
     ],
 )
 def test_what_is_named_is_reached_without_it(no_proxy: str, host: str) -> None:
     assert proxy_to(host, 443, Outbound(proxy="http://p:1", no_proxy=no_proxy)) is None
 
 
-@pytest.mark.parametrize("no_proxy", ["", "odel.example", "model.example:80", "model.example.org", ",", "."])
+@pytest.mark.parametrize(
+    "no_proxy", ["", "odel.example", "model.example:80", "model.example.org", ",", ".", "0.0.0.0/0", "/", "10.0.0.0/99"]
+)
 def test_whatever_else_is_reached_through_it(no_proxy: str) -> None:
     assert proxy_to("model.example", 443, Outbound(proxy="p:1", no_proxy=no_proxy)) == urlsplit("http://p:1")
 

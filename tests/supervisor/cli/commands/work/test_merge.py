@@ -29,8 +29,10 @@ async def test_a_merge_is_listed_shown_and_carried_out(base: Base) -> None:
     async with served(base) as (daemon, _):
         assert (await chaperon("merge")).output == "Nothing waits to be merged.\n"
         await begun(base, daemon)
-        assert "chaperon/a1 → main" in (await chaperon("merge")).output
+        listed = (await chaperon("merge")).output
         (one,) = json.loads((await chaperon("merge", "--json")).output)
+        assert "chaperon/a1 → main" in listed
+        assert f"\n  {one['why']}\n" in listed, "whole, for it may end in a command"
         shown = await chaperon("merge", one["task"], "--dry-run")
         assert "1 commit of a1, 1 file, from chaperon/a1 into main" in shown.output
         asked = await chaperon("merge", "a1")
