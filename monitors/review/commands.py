@@ -22,6 +22,7 @@ from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
+from monitors.review.verdict.own import own_things
 from monitors.review.verdict.scopes import turned_to_production
 
 Seen = tuple[Finding, Invocation]
@@ -64,6 +65,8 @@ def command_findings(
         scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
     scene.beside = walk.beside
     scene.production = frozenset(one.name for one in walk.invocations if turned_to_production(one))
+    scene.own, made_here = own_things(walk.invocations, scene.places, scene.past)
+    scene.origins += made_here
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     touched = [path for path, access in scene.touches if access == "write"]

@@ -96,7 +96,7 @@ _NAMED = re.compile(
 """A program that is named for what it does."""
 _LOSING = re.compile(r"--?(?:delete|purge|destroy|wipe|erase|empty|nuke|unmerge|clean|remove|rm|trash)[\w-]*\Z")
 """Options of programs that work outside of the workspace: in it they are those of many builds."""
-_OUTSIDE = re.compile(
+OUTSIDE = re.compile(
     r"(?!127\.|0\.)\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\Z|(?:~|/(?!dev/|tmp/))[^\s]*\Z|(?:[\w.-]{1,40}+@)?(?!localhost\b)[\w-]{2,80}+(?:\.[\w-]{1,40}+)*+:(?:/(?!/)|~)|[\w.-]{1,40}+@[a-z][\w-]{0,40}(?:\.[a-z][\w-]{0,40}){1,6}\Z|[a-z][a-z0-9+-]{1,20}://(?!localhost\b|127\.|\[::1\]|\.)|(?!\.)(?:[\w-]{1,40}+\.){1,6}(?:com|org|net|io|dev|app|cloud|internal|local|lan|example|test|corp)\Z"
 )
 """A path outside of the workspace, an address, or the name of a host; a name with one dot is mostly a file's."""
@@ -137,7 +137,7 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
     named = named or (
         not _TAKES_ALL.isdisjoint(re.split(r"[_-]", invocation.name)[1:]) and not _ALL.isdisjoint(invocation.args)
     )
-    out = any(_LOSING.match(word) for word in invocation.args) and any(_OUTSIDE.match(word) for word in operands)
+    out = any(_LOSING.match(word) for word in invocation.args) and any(OUTSIDE.match(word) for word in operands)
     if (
         destroys
         or named
@@ -172,7 +172,7 @@ def _goes_outside(invocation: Invocation, verbs: list[Arg]) -> bool:
     It goes through all there is without a question, or forces another machine, or takes away what has an address.
     """
     words = [word.partition("=")[2] if word[:2] == "--" and "=" in word else word for word in invocation.args]
-    if not any(map(_OUTSIDE.match, words)):
+    if not any(map(OUTSIDE.match, words)):
         return False
     if any(map(_THROUGHOUT.match, words)) and any(map(_UNASKED.match, words)):
         return True

@@ -69,11 +69,15 @@ def _behind_options(invocation: Invocation) -> list[str]:
 
 
 def _is_line(word: str) -> bool:
-    """Whether a word is a whole command of a program that is looked for."""
-    first, _, rest = word.strip().partition(" ")
-    return bool(rest) and len(word) <= MAX_STATEMENT and program_name(first) in _RUNS
+    """Whether a word is a whole command of a program that is looked for, or several of which one is."""
+    if len(word) > MAX_STATEMENT or " " not in word:
+        return False
+    each = _JOINTS.split(word, MAX_FOUND) if _JOINTS.search(word) else (word,)
+    return any(rest and program_name(first) in _RUNS for first, _, rest in (one.strip().partition(" ") for one in each))
 
 
+_JOINTS = later(r"[;\n]|&&|\|\|")
+"""Between the commands of a line."""
 _CLIENT_RUNS = later(r"(?:^|[;\n])\s{0,20}(?:system|\\!)\s{1,20}([^;\n]{1,1000})", re.IGNORECASE)
 _CLIENT_PIPES = later(
     r"(?:^|[;\n])\s{0,20}(?:\.(?:output|once|import)\s{1,9}|\\[gow]x?\s{0,9}|(?:pager|tee)\s{1,9})\|?\s{0,9}\|([^;\n]{1,1000})"

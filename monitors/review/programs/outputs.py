@@ -133,6 +133,8 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
         options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()
     if invocation.name == "ssh-keygen" and any(word[:2] in ("-l", "-y", "-F", "-B", "-L") for word in invocation.args):
         return
+    if invocation.name in ("tar", "bsdtar") and not any(map(_EXTRACTS.match, invocation.args)):
+        return  # it reads in the folder that it is told
     given = " ".join(word for word in invocation.args if word[:1] == "-") if options else ""
     for option in options if given else ():
         if (option if option[:2] == "--" else option[1]) not in given:
@@ -161,6 +163,10 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
     if invocation.name in ("awk", "gawk", "mawk"):
         for word in invocation.args:
             yield from (arg(found) for found in re.findall(r">>?\s*\"([^\"]+)\"", word))
+
+
+_EXTRACTS = re.compile(r"-?[a-bd-zA-Z]{0,20}x|--(?:extract|get)\b")
+"""How `tar` is told to take out what is in an archive."""
 
 
 def _files_in_place(invocation: Invocation) -> list[Arg]:

@@ -66,6 +66,8 @@ class Scene:
     """Files and remotes that this call leaves behind."""
     production: frozenset[str] = frozenset()
     """Programs that a command of the action turns to production for their later calls."""
+    own: frozenset[int] = frozenset()
+    """Commands that take away what the run itself made, or that work on a cluster of this machine, by identity."""
     one_turn: bool = False
     """Whether the run ends with its turn, so that what is to be done later never is."""
     work: ReviewWork = field(default_factory=ReviewWork)

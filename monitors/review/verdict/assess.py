@@ -20,6 +20,7 @@ from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, Redirection, Setting, arg
 from monitors.review.shell.shells import SHELLS
+from monitors.review.verdict.own import takes_back
 from monitors.review.verdict.scopes import SCOPED, SHARED, changes_production, is_rehearsal, names_production
 
 
@@ -77,7 +78,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     for lost in statements.check(scene, invocation, described=_described(scene, invocation.name)):
         yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
     if uses is not None:
-        yield from code.check(scene, invocation, uses)
+        for told in code.check(scene, invocation, uses):
+            yield _eased(told) if told and told.rule == "code.listens" and _shows_own(scene, invocation) else told
     model = MODELS.get(invocation.name)
     if model is not None:
         yield from model(scene, invocation)
@@ -130,7 +132,7 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
         return None
     return Finding(
         "shell.endless",
-        levels.HARM,
+        levels.CARE if invocation.name == "watch" else levels.HARM,  # what it shows in two minutes is what is wanted
         f"never ends by itself: `{invocation.text()}`",
         "Give it an end, or run it in the background.",
         effect=effect("process", "waits for ever", reversible=True),
@@ -160,16 +162,31 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     if sum(map(len, invocation.args)) > MAX_SEARCHED and scene.book.rules_for(invocation.name):
         yield _LONG
         return
+    own = id(invocation) in scene.own
     invocation, operands = without_comments(scene, invocation, operands)
     rules = scene.book.matching(invocation, operands)
     for rule in rules:
-        yield _held(scene, invocation, _fitted(scene, invocation, rule))
+        found = _held(scene, invocation, _fitted(scene, invocation, rule))
+        yield _eased(found) if own and takes_back(rule.effect) else found
     program = scene.book.programs.get(invocation.name)
     if program is not None:
         if not rules and not scene.book.only_reads(invocation, operands):
             yield _destroyed(program, invocation, operands) or _whole(scene, program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
-        yield from verbs.check(invocation, operands)
+        for guess in verbs.check(invocation, operands):
+            yield _eased(guess) if guess and (own or _tried(scene, invocation)) else guess
+
+
+def _eased(found: Finding) -> Finding:
+    """Return a finding of harm as one that asks for care."""
+    return replace(found, risk=min(found.risk, levels.CARE)) if found.risk < levels.DOOM else found
+
+
+def _tried(scene: Scene, invocation: Invocation) -> bool:
+    """Whether a program that nobody knows is told to work on what is for tests or development, and on nothing else."""
+    return (
+        bool(scene.places.workspace) and is_rehearsal(invocation) and not any(map(verbs.OUTSIDE.match, invocation.args))
+    )
 
 
 def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
@@ -305,8 +322,14 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return replace(found, risk=levels.CARE)
     if rule.name == "database.lose" and _TAKEN_BACK.search(" ".join(invocation.args)[:MAX_SEARCHED]):
         return replace(found, risk=levels.CARE)
-    if rule.name in SCOPED and found.risk < levels.DOOM and is_rehearsal(invocation):
-        return replace(found, risk=min(found.risk, levels.CARE))
+    if rule.name in SCOPED and (is_rehearsal(invocation) or _of_folder(scene, invocation)):
+        return _eased(found)
+    if (
+        (rule.name == "containers.all" and _filtered(invocation))
+        or (rule.name == "abuse.listens" and _shows_own(scene, invocation))
+        or (rule.name == "abuse.editor" and _quiet_lua(invocation))
+    ):
+        return _eased(found)
     if found.risk < levels.DOOM and (
         (rule.name.startswith(("cloud.", "secrets.destroy")) and _at_own_server(invocation))
         or (rule.effect == "publish" and _to_own_registry(invocation))
@@ -339,6 +362,60 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     ):
         return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
     return found
+
+
+def _of_folder(scene: Scene, invocation: Invocation) -> bool:
+    """Whether machines are meant that a file of the workspace describes: they are made again from it."""
+    named = any(_NUMBER.match(word) for word in invocation.args)
+    here = invocation.cwd or scene.places.cwd
+    return invocation.name == "vagrant" and not named and scene.places.place(here) is Place.WORKSPACE
+
+
+_NUMBER = re.compile(r"[0-9a-f]{7,32}\Z")
+
+
+def _filtered(invocation: Invocation) -> bool:
+    """Whether containers are named by a list of those that a name or a label picks."""
+    lists = [source for word in invocation.args for source in word.source]
+    return bool(lists) and all(
+        source.args[:1] in (["ps"], ["container"]) and any(map(_PICKS.match, source.args)) for source in lists
+    )
+
+
+def _shows_own(scene: Scene, invocation: Invocation) -> bool:
+    """Whether a server of files is started that shows the workspace alone: Ruby's, or that of busybox."""
+    words = invocation.args
+    if not (invocation.name == "ruby" and "httpd" in words and "-run" in words) and words[:1] != ["httpd"]:
+        return False
+    paths = [word for word in words if "/" in word or word[:1] in (".", "~")]
+    return (
+        "0.0.0.0" not in " ".join(words)  # noqa: S104 — looked for, not bound
+        and all(word.known for word in words)
+        and all(scene.places.place(scene.path(word, invocation)) is Place.WORKSPACE for word in paths)
+        and scene.places.place(invocation.cwd or scene.places.cwd) is Place.WORKSPACE
+    )
+
+
+def _quiet_lua(invocation: Invocation) -> bool:
+    """Whether Neovim is given Lua that prints or sets something, and no other code."""
+    given = [word for word in invocation.args if word[:1] != "-" or "lua" in word]
+    lua = [word for word in given if _LUA.match(word)]
+    others = " ".join(word for word in given if not _LUA.match(word))
+    return bool(lua) and not _EDITOR_RUNS.search(others) and not any(map(_LUA_DOES.search, lua))
+
+
+_LUA = re.compile(r"\+?:?\s{0,5}lua\b")
+_LUA_DOES = re.compile(
+    r"\b(?:os|io|fn|cmd|uv|loop|system|execute|popen|load\w*|dofile|spawn|jobstart|termopen|api|delete|write\w*|_G|debug|ffi|string|rm|unlink)\b|\.\.|\[|\\\\"
+)
+"""Parts of Lua that reach files and programs, or hide names."""
+_EDITOR_RUNS = re.compile(
+    r"!|\b(?:py\w*|ruby|perl|tcl|shell|call|term\w*|redir|source|so|silent|execute|exe|luafile|w|wq|write|r)\b"
+)
+
+
+_PICKS = re.compile(r"(?:--filter=|-f=?)?(?:name|label|ancestor|network|volume)=\S")
+"""A filter of `docker ps` that picks containers by what they are called or made of."""
 
 
 _OF_NAMED_FILES = frozenset({"disk.shred", "tar.remove-files", "backup.destroy"})
@@ -378,7 +455,7 @@ def _within(invocation: Invocation) -> bool:
 
 def _made_again(scene: Scene, invocation: Invocation) -> bool:
     """Whether `git clean` is told to look only where a build puts what it makes."""
-    named = scene.book.operands(invocation)[1:]
+    named = [word for word in invocation.operands(("-e", "--exclude"))[1:] if word not in ("-e", ".env")]
     return bool(named) and all(
         word.known and word.rstrip("/").rpartition("/")[2] in REGENERATED and scene.places.captured(scene.path(word, invocation))
         for word in named
@@ -419,6 +496,8 @@ def _at_own_server(invocation: Invocation) -> bool:
     ]
     if not said:
         said = [arg(value) for name, value in invocation.assignments.items() if _ENDPOINT_OF.fullmatch(name)]
+    if "UseDevelopmentStorage=true" in words:
+        return True
     return bool(said) and all(
         re.match(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/?\Z", one) for one in said
     )

@@ -10,18 +10,20 @@ from monitors.review.rules.findings import Finding
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
 
-SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate"})  # fmt: skip
+SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate", "storage.destroy", "unknown.destroys", "unknown.removes"})  # fmt: skip
 """Rules whose harm is care in such a scope."""
 
 _REHEARSAL = re.compile(
-    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])",
+    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])|\b(?-i:Test|Dev|Local)(?=[A-Z])",
     re.IGNORECASE,
 )
 _FOR_REAL = re.compile(
     r"(?:^|[\s._/=:@-])(?:prod|production|live|staging|stage|main|master|release)(?=$|[\s._/:@-])", re.IGNORECASE
 )
-_LOCAL = frozenset({"kind", "k3d", "minikube", "microk8s", "colima"})
-"""Clusters that run on this machine, for development."""
+LOCAL_CLUSTER = frozenset({"kind", "k3d", "minikube", "microk8s", "colima", "ctlptl"})
+"""Programs of clusters that run on this machine, for development."""
+_LOCAL = LOCAL_CLUSTER | {"tflocal", "awslocal", "cdklocal", "samlocal", "pulumilocal", "localstack", "molecule", "kitchen", "tilt", "skaffold", "garden", "act", "ddev", "lando", "devcontainer", "devspace", "testcontainers"}  # fmt: skip
+"""Programs that are there for what stands on this machine for development and is made again."""
 _LOCAL_CONTEXT = re.compile(
     r"--(?:kube-)?context[ =](?:kind-[\w-]{1,80}|k3d-[\w-]{1,80}|minikube|microk8s|docker-desktop|rancher-desktop|orbstack|colima)(?=\s|\Z)"
 )

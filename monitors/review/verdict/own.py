@@ -1,0 +1,152 @@
+"""Things that a script has made itself, and clusters of this machine to which it has turned: their loss is a nuisance.
+
+What it then takes away again by the same program, and by the same name, it has not taken from anybody.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import takewhile
+
+from monitors.contract.actions import Origin
+from monitors.review.scene.places import ActionPlaces
+from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.verdict.scopes import LOCAL_CLUSTER, names_production
+
+_MAKES = frozenset({"create", "launch", "add", "mb", "install", "mk", "make", "createdb", "clone", "up", "start"})
+"""Verbs behind which the name of what is made stands."""
+_NAMES = frozenset({"--name", "--hostname", "--cluster-name", "--profile"})
+"""Options whose value is the name of what is made."""
+_NOUNS = frozenset({"pod", "pods", "ns", "namespace", "cluster", "clusters", "deployment", "deploy", "job", "volume", "container", "network", "svc", "service", "instance", "instances", "vm", "machine", "bucket", "database", "db", "worktree", "branch", "environment"})  # fmt: skip
+"""Kinds of things, which stand beside their names."""
+_TAKES = frozenset({"rm", "rb", "rmi", "remove", "delete", "destroy", "uninstall", "drop", "stop", "kill", "down", "purge", "undefine", "del"})  # fmt: skip
+_MADE = frozenset({"container", "cluster", "cloud", "storage", "database", "hosting", "infrastructure", "messaging", "git_discard"})  # fmt: skip
+"""Effects of which a script takes back what it has made."""
+_FAMILY = {"oc": "kubectl", "k": "kubectl", "createdb": "postgres", "dropdb": "postgres", "incus": "lxc"}
+_CLUSTERED = frozenset({"kubectl", "oc", "k", "helm", "helmfile", "skaffold", "kustomize", "istioctl", "linkerd", "cilium", "flux", "argocd"})  # fmt: skip
+"""Programs that work on the cluster to which `kubectl` is turned."""
+_HOST_FILE = re.compile(r"(?:kind|k3d|minikube|k3s)[\w./-]{0,80}\Z")
+"""A file of settings that is named for a cluster of this machine."""
+MADE = "/made:/"
+"""Beginning of the name under which a run remembers what it has made."""
+MAX_MADE = 20
+"""Most things made by one call that a run remembers."""
+
+
+def takes_back(effect: str) -> bool:
+    """Whether an effect is of the kind that may take back what was made."""
+    return effect in _MADE
+
+
+def own_things(
+    invocations: Iterable[Invocation], places: ActionPlaces, past: Mapping[str, Origin]
+) -> tuple[frozenset[int], list[Origin]]:
+    """Find the commands that take away what earlier ones made, or that work on a cluster of this machine.
+
+    Args:
+        invocations: The commands of the action, in their order.
+        places: The places of the action.
+        past: What earlier calls of the run have brought.
+
+    Returns:
+        The identities of these commands, and what the action leaves to later calls.
+    """
+    made = {path.removeprefix(MADE): one for path, one in past.items() if path.startswith(MADE)}
+    known, local, found = set(made), False, set[int]()
+    for one in invocations:
+        if one.name in _CLUSTERED or one.name in LOCAL_CLUSTER or one.name == "kubectx":
+            turned = _turned(one)
+            local = local if turned is None else turned
+        if not names_production(one) and (
+            (local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places))
+        ):
+            found.add(id(one))
+        known.update(_made(one, places))
+    return frozenset(found), [Origin(MADE + name, "made", "") for name in sorted(known - set(made))[:MAX_MADE]]
+
+
+def _turned(one: Invocation) -> bool | None:
+    """Whether a command turns later ones to a cluster of this machine; None if it turns them to none."""
+    words = [word for word in one.args if word[:1] != "-"]
+    if one.name in LOCAL_CLUSTER:
+        return True if {"create", "start", "use-context", "kubeconfig"}.intersection(words[:2]) else None
+    if "use-context" in words[:2] or (one.name == "kubectx" and words):
+        name = words[-1]
+        return name in LOCAL_CLUSTER or name.startswith(
+            ("kind-", "k3d-", "docker-desktop", "rancher-desktop", "orbstack")
+        )
+    settings = one.assignments.get("KUBECONFIG")
+    return True if settings is not None and settings.known and _HOST_FILE.search(settings) else None
+
+
+def _family(one: Invocation) -> str:
+    return _FAMILY.get(one.name, one.name)
+
+
+def _compose(one: Invocation) -> str:
+    """Return the project that a command of compose is about, by its files and names; empty for other commands."""
+    words = [str(word) for word in one.args]
+    if one.name not in ("docker-compose", "podman-compose") and words[:1] != ["compose"]:
+        return ""
+    before = takewhile(lambda word: word not in ("up", "down", "run", "create", "rm", "start"), words[1:])
+    return f"compose/{' '.join(before)} in {one.cwd}"
+
+
+def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
+    """Yield the names of what a command makes."""
+    words, family = list(one.args), _family(one)
+    if compose := _compose(one):
+        if not {"up", "run", "create", "start"}.isdisjoint(words):
+            yield compose
+        return
+    if one.name == "git":
+        named = [word for word in words if word[:1] != "-"]
+        if named[:2] == ["worktree", "add"]:
+            for word in _operands(words[2:], {"-b", "-B"})[:1]:
+                yield from (f"git/{places.absolute(word, one.cwd)}", f"git/{word}")
+        elif named[:1] == ["stash"] and (len(named) == 1 or named[1] in ("push", "save")):
+            yield f"git/stash of {places.workspace}"
+        return
+    yield from (f"{family}/{words[at + 1]}" for at, word in enumerate(words[:-1]) if word in _NAMES)
+    yield from (
+        f"{family}/{word.partition('=')[2]}" for word in words if word.partition("=")[0] in _NAMES and "=" in word
+    )
+    if one.name == "createdb":
+        yield from (f"{family}/{word}" for word in _operands(words)[-1:])
+    for at, word in enumerate(words[:6]):
+        if word in _MAKES:
+            yield from (f"{family}/{name}" for name in _operands(words[at + 1 :]) if name.known and name not in _NOUNS)
+            return
+
+
+def _operands(words: list[Arg], taking: Collection[str] | None = None) -> list[Arg]:
+    """Return the words that are no options; behind those named, or behind any, a word is its value."""
+    found, skip = list[Arg](), False
+    for word in words:
+        if word[:1] == "-":
+            skip = "=" not in word and (taking is None or word in taking)
+        elif skip:
+            skip = False
+        else:
+            found.append(word)
+    return found
+
+
+def _takes_known(one: Invocation, known: Collection[str], places: ActionPlaces) -> bool:
+    """Whether all that a command names to be taken away was made before."""
+    if compose := _compose(one):
+        return compose in known
+    words, family = list(one.args), _family(one)
+    if one.name == "git":
+        named = [word for word in words if word[:1] != "-"]
+        if named[:2] == ["worktree", "remove"]:
+            return bool(named[2:]) and all(
+                not {f"git/{places.absolute(word, one.cwd)}", f"git/{word}"}.isdisjoint(known) for word in named[2:]
+            )
+        return named[:2] == ["stash", "drop"] and named[2:] in ([], ["stash@{0}"], ["0"]) and f"git/stash of {places.workspace}" in known  # fmt: skip
+    at = next((at for at, word in enumerate(words[:6]) if word in _TAKES), -1)
+    things = [word for word in _operands(words[at + 1 :], _VALUES) if word not in _NOUNS]
+    return bool(things) and all(word.known and f"{family}/{word}" in known for word in things)
+
+
+_VALUES = frozenset({"-n", "--namespace", "--context", "--kube-context", "--kubeconfig", "-t", "--time", "-s", "--signal", "-h", "-p", "-U", "--host", "--port", "--username", "--endpoint-url", "--region", "--profile", "--project", "--zone", "--timeout", "--grace-period"})  # fmt: skip
+"""Options whose value names nothing that is taken away."""
