@@ -208,6 +208,8 @@ def destroying(invocation: Invocation, operands: list[Arg]) -> str:
     """
     pieces = dict.fromkeys(piece.lower() for word in _verbs(operands) for piece in (word, *_SPLIT.split(word)))
     verb = next((piece for piece in pieces if piece in _DESTROYS), "")
+    if verb and not {"cache", "caches"}.isdisjoint(pieces) and not any(map(_FOR_REAL.search, invocation.args)):
+        return ""  # made again by its program
     if verb or not _OWN.isdisjoint(pieces):
         return verb
     removes = next((piece for piece in pieces if piece in _REMOVES), "")

@@ -183,7 +183,7 @@ def _eased(found: Finding) -> Finding:
 
 
 def _tried(scene: Scene, invocation: Invocation) -> bool:
-    """Whether a program that nobody knows is told to work on what is for tests or development, and on nothing else."""
+    """Whether an unknown program is told to work on what is for tests or development, and on nothing else."""
     return (
         bool(scene.places.workspace) and is_rehearsal(invocation) and not any(map(verbs.OUTSIDE.match, invocation.args))
     )
@@ -325,7 +325,7 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     if rule.name in SCOPED and (is_rehearsal(invocation) or _of_folder(scene, invocation)):
         return _eased(found)
     if (
-        (rule.name == "containers.all" and _filtered(invocation))
+        (rule.name in ("containers.all", "containers.remove-force", "containers.prune") and _filtered(invocation))
         or (rule.name == "abuse.listens" and _shows_own(scene, invocation))
         or (rule.name == "abuse.editor" and _quiet_lua(invocation))
     ):
@@ -375,10 +375,14 @@ _NUMBER = re.compile(r"[0-9a-f]{7,32}\Z")
 
 
 def _filtered(invocation: Invocation) -> bool:
-    """Whether containers are named by a list of those that a name or a label picks."""
+    """Whether containers are picked by a name or a label, in a list of them too, or are those of one project."""
+    if "prune" in invocation.args[:2]:
+        return any(map(_PICKS.match, invocation.args))
     lists = [source for word in invocation.args for source in word.source]
     return bool(lists) and all(
-        source.args[:1] in (["ps"], ["container"]) and any(map(_PICKS.match, source.args)) for source in lists
+        source.args[:2] == ["compose", "ps"]
+        or (source.args[:1] in (["ps"], ["container"]) and any(map(_PICKS.match, source.args)))
+        for source in lists
     )
 
 

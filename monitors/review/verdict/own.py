@@ -1,6 +1,6 @@
 """Things that a script has made itself, and clusters of this machine to which it has turned: their loss is a nuisance.
 
-What it then takes away again by the same program, and by the same name, it has not taken from anybody.
+What it then takes away again by the same program, and by the same name, was its own.
 """
 
 import re

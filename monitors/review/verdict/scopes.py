@@ -10,7 +10,7 @@ from monitors.review.rules.findings import Finding
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, arg
 
-SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate", "storage.destroy", "unknown.destroys", "unknown.removes"})  # fmt: skip
+SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.remove-force", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate", "storage.destroy", "unknown.destroys", "unknown.removes"})  # fmt: skip
 """Rules whose harm is care in such a scope."""
 
 _REHEARSAL = re.compile(
@@ -22,7 +22,7 @@ _FOR_REAL = re.compile(
 )
 LOCAL_CLUSTER = frozenset({"kind", "k3d", "minikube", "microk8s", "colima", "ctlptl"})
 """Programs of clusters that run on this machine, for development."""
-_LOCAL = LOCAL_CLUSTER | {"tflocal", "awslocal", "cdklocal", "samlocal", "pulumilocal", "localstack", "molecule", "kitchen", "tilt", "skaffold", "garden", "act", "ddev", "lando", "devcontainer", "devspace", "testcontainers"}  # fmt: skip
+_LOCAL = LOCAL_CLUSTER | {"tflocal", "awslocal", "cdklocal", "samlocal", "pulumilocal", "localstack", "molecule", "kitchen", "tilt", "skaffold", "garden", "act", "wp-env", "ddev", "lando", "devcontainer", "devspace", "testcontainers"}  # fmt: skip
 """Programs that are there for what stands on this machine for development and is made again."""
 _LOCAL_CONTEXT = re.compile(
     r"--(?:kube-)?context[ =](?:kind-[\w-]{1,80}|k3d-[\w-]{1,80}|minikube|microk8s|docker-desktop|rancher-desktop|orbstack|colima)(?=\s|\Z)"
@@ -30,10 +30,10 @@ _LOCAL_CONTEXT = re.compile(
 """How a call of `kubectl` or `helm` names one of these."""
 MAX_TEXT = 2_000
 """Most characters of a command searched."""
-_NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|/dev/")
+_NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|(?<![\w.])/dev/")
 """Parts of paths that name a person or a device, and no scope: `/home/dev`."""
 _NAMES_SCOPE = re.compile(
-    r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE|\w{0,40}(?:_URL|_URI|_DSN|_HOST)|PG(?:HOST|DATABASE)"
+    r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE|\w{0,40}(?:_URL|_URI|_DSN|_HOST)|PG(?:HOST|DATABASE)|\w{0,40}_SETTINGS(?:_MODULE)?"
 )
 """Variables that name an environment, or a store."""
 _DROPS_DATABASE = re.compile(
@@ -60,6 +60,7 @@ def is_rehearsal(invocation: Invocation) -> bool:
         or _LOCAL_CONTEXT.search(text)
         or _REHEARSAL.search(text)
         or ":memory:" in words
+        or (invocation.name == "xcrun" and words[:1] == ["simctl"])
         or _aside(invocation)
     ):
         return True
