@@ -53,6 +53,25 @@ FOUND = [
     "x=($[ $(x='a[$(echo a)]'; ((x))) ] \"a `M` b\"); M",
     "[['';M ",
     "select i in a;d\\\no M;done<<<1",
+    "<<B\nB\nselect i in a;d\\\no M;done<<<1",
+    "<<'B'\na\\\nb\nB\nselect i in a;d\\\no M;done<<<1",
+    "mapfile -t x<<<$y'M';\"${x[@]}\"",
+    "read x <<<$y'M';$x",
+    'x=(a M);"${x[@]:1<<0}"',
+    "case $((x)#) in(*) M;;esac",
+    "[[ a =~ (|#b) ]]&M",
+    "[[ a =~ (a)# ]]&M",
+    "x=$(<<-E\na\nEa);M",
+    "echo \"$(<<'E F'\nE Feval M)\"",
+    "cat <<E $(echo\necho);M\nE",
+    "(($(<<'E'\nEM)))",
+    '(($(x;}""\nM)))',
+    'x=(${x-"}"});M',
+    "echo \"${x='}'}$(M)\"",
+    "[[ $(o ${x[''}) = ${x-$((1))} ]]&M>a",
+    "((a[${x=<({ M;})}]))",
+    "<<E\\\n\nE'$(M)'",
+    "select i# in;do M;done<<<1;M",
 ]
 """Scripts that earlier runs found, shortened."""
 
@@ -73,6 +92,7 @@ ZSH = [
     "noglob M", "- M", "repeat 2 M", "repeat 2; do M; done", "for x (a b) M", "foreach x (a b); M; end",
     "if true { M }", "() { M }", "{ M } always { echo a }", "function { M }", "M &!", "M &|", "echo =(M)",
     "case x { x) M ;; }", "while true { M }", "echo ${(e):-$(M)}", "nocorrect M",
+    "echo \"${x:-don't}\"; M; echo \"it's}\"",
     "if [[ -n a ]] M", "builtin eval M", "x=M; ${=x}", "autoload -U a; M", "print -z; M",
 ]  # fmt: skip
 """Forms that zsh runs and bash does not, or otherwise: zsh is the shell of the CLI's Bash tool on some machines.

@@ -218,10 +218,10 @@ def _operated(
 
 
 def _sliced(value: Value, written: str) -> Value:
-    """`${x[@]:1}` and `${x[@]:1:2}`; all of the array if the numbers are not plain."""
+    """`${x[@]:1}` and `${x[@]:1:2}`; if the numbers are not plain, it may be any word of the array."""
     numbers = [number.strip() for number in written.rstrip("}").partition("]")[2].split(":")[1:]]
     if not numbers or not all(number.lstrip("-").isdigit() for number in numbers):
-        return value
+        return [arg(written, known=False), *value]
     start = int(numbers[0])
     return value[start : start + int(numbers[1])] if len(numbers) > 1 else value[start:]
 

@@ -35,6 +35,8 @@ _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 _BEFORE = frozenset({"!", "time", "then", "do", "else", "elif"})
 _COPROCESS_NAME = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[{(])")
 _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
+_RESERVED = re.compile(LITERAL.pattern + r"+(?![$`'\"]|\\.)")
+"""A word that may be one of the shell's own: behind it nothing stands that would be part of it, `}""`."""
 _PAIRS = {"(": ")", "{": "}"}
 
 
@@ -72,24 +74,39 @@ MAX_UNENDED = 5
 """Most delimiters that are sought to the end of the script in vain; text behind further ones is read as commands."""
 _QUOTES = ("'", '"', "\\")
 """Marks of which one in the delimiter makes a here-document plain text."""
+_PLAIN_DOCUMENT = re.compile(r"<<-?[ \t]*('[^'\n]*'|\"[^\"\n]*\"|\\\w+)")
+_COMMENT = re.compile(r"(?:^|[\s;&|()])#")
 _CONTINUED = re.compile(r"[^\s\\]\\\n(?=\S)")
 
 
 def _joined_lines(text: str) -> str:
     """Return the text with the ends of lines taken out that a backslash takes out amid a word or an operator.
 
-    Between words it makes no difference. Behind a `#` it is left: a comment ends with its line.
+    Between words it makes no difference. Behind a `#` it is left: a comment ends with its line. So it is in a
+    here-document of plain text.
     """
-    if "\\\n" not in text or "<<" in text.replace("<<<", "") or not _CONTINUED.search(text):
-        return text  # the end of a here-document is a line by itself, whatever stands before it
+    if "\\\n" not in text or not _CONTINUED.search(text):
+        return text
+    lines = text.split("\n")
+    last = {line.lstrip("\t"): at for at, line in enumerate(lines)} if "<<" in text else {}
     made: list[str] = []
     goes_on = False
-    for line in text.split("\n"):
+    plain: list[str] = []
+    """Delimiters of the documents of plain text that are still to end."""
+    for at, line in enumerate(lines):
         if goes_on and line and not line[0].isspace():
             made[-1] = made[-1][:-1] + line
         else:
             made.append(line)
-        goes_on = line[-1:] == "\\" and line[-2:-1] not in ("", " ", "\t", "\\") and "#" not in line
+        if plain:
+            goes_on = False
+            if line.lstrip("\t") == plain[0]:
+                plain.pop(0)
+            continue
+        goes_on = line[-1:] == "\\" and line[-2:-1] not in ("", " ", "\t", "\\") and not _COMMENT.search(line)
+        if last and "<<" in line:
+            found = (piece[1].strip("'\"\\") for piece in _PLAIN_DOCUMENT.finditer(line))
+            plain = [delimiter for delimiter in found if last.get(delimiter, 0) > at]
     return "\n".join(made)
 
 
@@ -98,6 +115,8 @@ class _Reader(Words):
         super().__init__(text, depth)
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
         self.unended: set[str] = set()
+        self.substituting = False
+        """Whether it stands in `$(…)`, where a line that begins with the delimiter ends a document if a `)` is in it."""
         self.joined = ""
         """The mark between the latest pipeline and the next: `&&`, `||`, or empty."""
 
@@ -133,9 +152,12 @@ class _Reader(Words):
             stop = self.text.find("\n", self.at)
             stop = self.end if stop < 0 else stop
             line = self.text[self.at : stop]
-            if (line.lstrip("\t") if strip else line) == delimiter:
+            line = line.lstrip("\t") if strip else line
+            if line == delimiter or (
+                self.substituting and line.startswith(delimiter) and ")" in line[len(delimiter) :]
+            ):
                 body = self.text[start : self.at]
-                self.at = stop
+                self.at = stop - len(line) + len(delimiter)  # what stands behind it in a substitution is read on
                 break
             self.at = min(stop + 1, self.end)
         else:
@@ -195,7 +217,7 @@ class _Reader(Words):
         self.depth -= 1
 
     def peek_word(self) -> str:
-        match = LITERAL.match(self.text, self.at)
+        match = _RESERVED.match(self.text, self.at)
         return match[0] if match else ""
 
     def pipeline(self) -> Node:
@@ -230,8 +252,7 @@ class _Reader(Words):
             )
         word = self.peek_word()
         reader = _COMPOUND.get(word)
-        quoted = reader is not None and self.text[self.at + len(word) : self.at + len(word) + 1] in ("'", '"', "$", "`")
-        if reader is None or quoted or _TIME_PROGRAM.match(self.text, self.at):
+        if reader is None or _TIME_PROGRAM.match(self.text, self.at):
             return self.simple()
         return reader(self)
 
@@ -244,6 +265,12 @@ class _Reader(Words):
         self.at += 1
         self.commands(into)
         self.close(_PAIRS[opening])
+
+    def substitution(self, into: list[Node]) -> None:
+        pending, self.pending, before, self.substituting = self.pending, [], self.substituting, True
+        self.in_brackets("(", into)
+        self.pending += pending  # the lines of the one around it begin behind those of its own
+        self.substituting = before
 
     def brace(self) -> Node:
         return self.redirected(self.bracketed("{"))
@@ -305,9 +332,9 @@ class _Reader(Words):
         if self.text.startswith("((", self.at):
             group.body.append(self.arithmetic_command())
         else:
-            name = _NAME.match(self.text, self.at)
+            name = LITERAL.match(self.text, self.at)
             if name:
-                group.variable = name[0]
+                group.variable = name[0] if _NAME.fullmatch(name[0]) else ""
                 self.at = name.end()
             self.blanks()
             while self.at < self.end and self.text[self.at] == "\n":
@@ -429,7 +456,23 @@ class _Reader(Words):
                 self.count()
             else:
                 group.words.append(self.word())
+                if group.words[-1].text == "=~":
+                    self.regular_expression(group.words)
         return self.redirected(group)
+
+    def regular_expression(self, into: list[Word]) -> None:
+        """What stands behind `=~`: brackets and `|` belong to it, and `#` within brackets is no comment."""
+        self.blanks()
+        while self.at < self.end and self.text[self.at] not in " \t\r\n;&<>)":
+            self.count()
+            if self.text[self.at] == "(":
+                start = self.at
+                self.at = self.matching(start)
+                into.append(Word(self.text[start : self.at], self.expansions(self.text[start : self.at])))
+            elif self.text[self.at] == "|":
+                self.at += 1
+            else:
+                into.append(self.word())
 
     def arithmetic_command(self) -> Group:
         part = self.arithmetic(self.at)
@@ -526,7 +569,7 @@ class _Reader(Words):
         target = self.word()
         redirect = Redirect(operator, target, match[1] or "")
         if operator in ("<<", "<<-"):
-            raw = self.text[start : self.at]
+            raw = self.text[start : self.at].replace("\\\n", "")
             quoted = any(mark in raw for mark in _QUOTES)
             self.pending.append((redirect, _bare(raw) if quoted else raw, quoted, operator == "<<-"))
             redirect.body = Word("")

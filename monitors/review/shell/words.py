@@ -19,7 +19,7 @@ MAX_DEPTH = 40
 _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
 LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
-_BRACED = re.compile(r"[^\\$`}]+")
+_BRACED = re.compile(r"[^\\$`}'\"]+")
 _PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[(?:[^\[\]]|\[[^\[\]]*\])*\])?")
 _SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
@@ -30,6 +30,10 @@ _OLD_ARITHMETIC = re.compile(r"\$\[((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}+)\
 _PROCESS = re.compile(r"[<>]\(")
 MAX_SUBSTITUTED = 5
 """Most substitutions of processes read in one default value; the rest stands within these, or is read for nothing."""
+_MATCHED = re.compile(r"\\.|'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|[()]", re.DOTALL)
+"""What counts where bash seeks a bracket's end before it reads what is in it: brackets that are not quoted."""
+MAX_MATCHED = 2_000
+"""Farthest that the end of such a bracket is sought, in characters."""
 _GLOB_MARK = re.compile(r"[()\n;]")
 _GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
 
@@ -98,7 +102,7 @@ class Words(ABC):
         """Read all of the text as commands, into `top`."""
 
     @abstractmethod
-    def in_brackets(self, opening: str, into: list[Node]) -> None:
+    def substitution(self, into: list[Node]) -> None:
         """Read the commands behind an opening bracket, up to the one that closes it."""
 
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -170,20 +174,27 @@ class Words(ABC):
         parts = self.double(until='"')
         into.extend(parts or [Part("quoted", "", quoted=True)])
 
-    def double(self, until: str) -> list[Part]:
-        """The parts of what stands in double quotes, a `${…}` or a here-document, up to `until`."""
+    def double(self, until: str, *, quoted: bool = True) -> list[Part]:
+        """The parts of what stands in double quotes, a `${…}` or a here-document, up to `until`.
+
+        A `${…}` may stand outside of quotes itself; then a text in single quotes is nothing else in it.
+        """
         parts: list[Part] = []
         while self.at < self.end:
             char = self.text[self.at]
             if char == until:
                 self.at += 1
                 return parts
-            if char == "$":
+            if char == "$" and until == "}" and self.text.startswith("'", self.at + 1):
+                self.ansi(parts)
+            elif char == "$":
                 self.dollar(parts, quoted=True)
             elif char == "`":
                 self.backtick(parts, quoted=True)
             elif char == "\\":
                 self.double_backslash(parts)
+            elif until == "}" and char in "'\"" and self.text.find(char, self.at + 1) > 0:
+                self.quotes_within(parts, quoted=quoted)
             else:
                 match = (_BRACED if until == "}" else _DOUBLE).match(self.text, self.at)
                 text = match[0] if match else char
@@ -192,6 +203,30 @@ class Words(ABC):
         if until:
             self.problem = self.problem or f"a `{until}` that is missing"
         return parts
+
+    def quotes_within(self, into: list[Part], *, quoted: bool) -> None:
+        """Read a text in quotes within a `${…}`: bash closes these first, in double quotes too.
+
+        There other shells take a single quote for itself, so what stands behind a `}` in such a text is read as well.
+        """
+        self.count()
+        opening, start = self.text[self.at], self.at + 1
+        self.at = start
+        if opening == '"':
+            into.extend(self.double(until='"') or [Part("quoted", "", quoted=True)])
+            return
+        self.at = self.text.find("'", start) + 1
+        text = self.text[start : self.at - 1]
+        if not quoted:
+            into.append(Part("quoted", text, quoted=True))
+            return
+        behind = Part("quoted", "'", quoted=True)
+        into += [Part("quoted", "'", quoted=True), *self.expansions(text), behind]
+        if "}" in text:
+            inner = self.inner('"' + text.partition("}")[2])
+            inner.whole()
+            self.pieces = inner.pieces
+            behind.script = inner.top
 
     def double_backslash(self, into: list[Part]) -> None:
         """A backslash where only a few characters can be quoted."""
@@ -214,7 +249,11 @@ class Words(ABC):
         text, at = self.text, self.at
         following = text[at + 1 : at + 2]
         if following == "(":
-            part = self.arithmetic(at + 1) if text.startswith("((", at + 1) else None
+            part = (
+                self.arithmetic(at + 1) or self.no_arithmetic(at, quoted=quoted)
+                if text[at + 2 : at + 3] == "("
+                else None
+            )
             into.append(part or self.command_substitution(at, quoted=quoted))
         elif following == "{":
             into.append(self.parameter(quoted=quoted))
@@ -248,7 +287,7 @@ class Words(ABC):
         self.count()
         self.at = start + 1
         body: list[Node] = []
-        self.in_brackets("(", body)
+        self.substitution(body)
         return Part("command", self.text[start : self.at], quoted=quoted, script=body)
 
     def process_substitution(self, into: list[Part]) -> None:
@@ -282,15 +321,16 @@ class Words(ABC):
         """`${…}` with its operator and its default."""
         start = self.at
         match = _PARAMETER.match(self.text, start + 1)
-        if not match:
-            stop = self.text.find("}", start)
-            self.at = self.end if stop < 0 else stop + 1
-            text = self.text[start : self.at]
-            return Part("variable", text, quoted=quoted, script=self.subscript(text))
+        if not match or (match[2] and match[2].count("}") > match[2].count("{")):  # `${x[}` ends before the bracket
+            self.at = start + 2
+            self.deeper()
+            within = commands_within(self.double(until="}", quoted=quoted))
+            self.depth -= 1
+            return Part("variable", self.text[start : self.at], quoted=quoted, script=within or None)
         self.at = match.end()
         operator_at = self.at
         self.deeper()
-        parts = self.double(until="}") if self.at < self.end else []
+        parts = self.double(until="}", quoted=quoted) if self.at < self.end else []
         self.depth -= 1
         text = self.text[start : self.at]
         rest = self.text[operator_at : self.at - 1]
@@ -299,7 +339,10 @@ class Words(ABC):
             parts[0] = Part("quoted", parts[0].text[len(operator) :], quoted=True)
         name = match[1] + (match[2] or "")
         subscript = self.subscript(match[2]) if match[2] else None
-        if not quoted and ("<(" in rest or ">(" in rest):
+        for part in parts:
+            if part.script and part.kind == "quoted":
+                subscript = [*(subscript or ()), *part.script]
+        if "<(" in rest or ">(" in rest:  # within quotes they are text, but in arithmetic they are not
             subscript = [*(subscript or ()), *self.substituted(rest)]
         return Part(
             "variable",
@@ -359,6 +402,30 @@ class Words(ABC):
         parts = self.expansions(self.text[start + 2 : at - 1])
         self.at = at + 1
         return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
+
+    def matching(self, start: int) -> int:
+        """Return where the bracket is closed that opens here, as bash does that seeks it first; 0 if it is not."""
+        depth = 0
+        stop = min(self.end, start + MAX_MATCHED)
+        for match in _MATCHED.finditer(self.text, start, stop):
+            depth += _GLOB_DEPTH.get(match[0], 0)
+            if depth == 0:
+                self.pieces += (match.end() - start) // 50
+                return match.end()
+        self.pieces += (stop - start) // 50
+        return 0
+
+    def no_arithmetic(self, start: int, *, quoted: bool) -> Part | None:
+        """Read a `$((…)` that is a subshell in a substitution; bash seeks its end as if it were arithmetic."""
+        stop = self.matching(start + 1)
+        if not stop:
+            return None
+        inner = self.inner(self.text[start + 2 : stop - 1])
+        inner.whole()
+        self.pieces = inner.pieces
+        self.problem = self.problem or inner.problem
+        self.at = stop
+        return Part("command", self.text[start:stop], quoted=quoted, script=inner.top)
 
     def extended_glob(self, into: list[Part]) -> None:
         """The rest of `@(…)` and its like, up to the bracket that closes it."""

@@ -246,7 +246,24 @@ def counted(action: Action, facts: FileLookups | None = None) -> tuple[int, Revi
 
 
 def test_work_grows_no_faster_than_the_input() -> None:
-    for piece in ("a ", "$(a) ", "a;", "rm x;", "'a' ", "a|", "../", "x) ", '"$(a', "{a,b} "):
+    for piece in (
+        "a ",
+        "$(a) ",
+        "a;",
+        "rm x;",
+        "'a' ",
+        "a|",
+        "../",
+        "x) ",
+        '"$(a',
+        "{a,b} ",
+        "${a:-'}'} ",
+        "${a[} ",
+        "$((a) ",
+        "[[ a =~ (a|b) ",
+        "$(<<E\nE)\n",
+        "<<'E'\na\\\nb\n",
+    ):
         counted(Action("Bash", {"command": piece * 8}))
         small, large = (counted(Action("Bash", {"command": piece * many}))[0] for many in (100, 400))
         assert large < small * 8, piece

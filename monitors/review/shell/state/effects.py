@@ -7,7 +7,7 @@ from monitors.review.shell.invocation import Arg, Invocation, Output, Redirectio
 from monitors.review.shell.shells import positional
 from monitors.review.shell.state.bounds import MAX_SOURCES
 from monitors.review.shell.state.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
-from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values
+from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values, read_word
 from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.texts import Texts
@@ -162,9 +162,11 @@ class Effects:
         elif name in ("mapfile", "readarray"):
             named = invocation.operands(_MAPFILE_TAKING)
             into = str(named[0]) if named else "MAPFILE"
-            lines = (invocation.input.text or "").splitlines()[:MAX_FIELDS]
+            lines = [
+                read_word(line, invocation.input) for line in (invocation.input.text or "").splitlines()[:MAX_FIELDS]
+            ]
             if into.isidentifier():
-                state.assign({into: list(map(arg, lines)) or [_unknown(into, invocation)]})
+                state.assign({into: lines or [_unknown(into, invocation)]})
         elif name == "printf" and args[:1] == ["-v"] and len(args) > 2:
             text = self._texts.printed(Invocation(invocation.program, args[2:]))
             state.variables[args[1]] = [arg(f"${args[1]}", known=False) if text is None else arg(text)]

@@ -48,6 +48,11 @@ def read_options(args: Sequence[Arg]) -> ReadOptions:
     return ReadOptions(names or ["REPLY"], whole, descriptor)
 
 
+def read_word(text: str, given: Input) -> Arg:
+    """Return a word of the input; not known if the input is not, and what is not known stands in the word."""
+    return arg(text, known=given.known or not ("$" in text or "`" in text), source=given.source)
+
+
 def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -> dict[str, list[Arg]]:
     """Return what a `read` takes into which variables: a value for each line, since loops run once.
 
@@ -64,14 +69,14 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     if text is None or not lines:
         return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
     if whole == "array":
-        return {names[0]: [arg(word, source=given.source) for line in lines for word in line.translate(table).split()]}
+        return {names[0]: [read_word(word, given) for line in lines for word in line.translate(table).split()]}
     if whole == "text":
-        return {names[0]: [arg(text, source=given.source)]}
+        return {names[0]: [read_word(text, given)]}
     taken: dict[str, list[Arg]] = {name: [] for name in names}
     for line in lines:
         pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)
         for at, name in enumerate(names):
-            taken[name].append(arg(pieces[at] if at < len(pieces) else "", source=given.source))
+            taken[name].append(read_word(pieces[at] if at < len(pieces) else "", given))
     return taken
 
 
@@ -118,7 +123,7 @@ def with_piped(invocation: Invocation, words: list[Arg]) -> list[Arg]:
         return [*words, arg("{}", known=False, source=source)]
     given_words = split_for_xargs(text, invocation.args)
     rest = [arg("{}", known=False)] if len(given_words) > MAX_PIPED else []
-    return [*words, *map(arg, given_words[:MAX_PIPED]), *rest]
+    return [*words, *(read_word(word, invocation.input) for word in given_words[:MAX_PIPED]), *rest]
 
 
 def _placed(word: Arg, mark: str, source: tuple[Invocation, ...]) -> Arg:
