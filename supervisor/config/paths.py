@@ -235,6 +235,15 @@ def prepare(where: StatePaths, uid: int) -> None:
         make_private(where.runtime, uid, where.runtime_variable, strict=where.shared_tmp)
 
 
+def remake_runtime(where: StatePaths, uid: int) -> None:
+    """Make the directory of the socket again if it is gone, with the checks of `prepare`; raises like it.
+
+    That of a daemon apart is the service's, and cannot go.
+    """
+    if not is_apart():
+        make_private(where.runtime, uid, where.runtime_variable, strict=where.shared_tmp)
+
+
 def _prepare_apart(where: StatePaths, uid: int) -> None:
     """Close the state of a daemon apart, and check that the person's programs cannot open it, nor replace the socket.
 

@@ -23,7 +23,7 @@ from monitors.contract.wording import size
 from supervisor import __version__
 from supervisor.config.load import ConfigSource
 from supervisor.config.model import Config
-from supervisor.config.paths import prepare
+from supervisor.config.paths import prepare, remake_runtime
 from supervisor.core.board import Board
 from supervisor.core.registers.learning import Lessons
 from supervisor.protocol import events
@@ -81,7 +81,7 @@ from supervisor.runtime.services.reloading import Reloading, tell_of_programs
 from supervisor.runtime.services.retention import forget_what_is_old
 from supervisor.runtime.services.sampling import Sampling
 from supervisor.runtime.services.telling import Telling
-from supervisor.runtime.serving import inode_of, serve, stop_listening, take_credential, take_policy
+from supervisor.runtime.serving import serve, take_credential, take_policy
 from supervisor.runtime.socket.admission import House
 from supervisor.runtime.socket.listening import listen, listen_for_metrics
 from supervisor.runtime.state_files import OpenedState, StateFiles
@@ -112,13 +112,15 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
         stack.enter_context(await anyio.to_thread.run_sync(take_state_directory, setup.places.state))
         programs = TrustedPrograms(setup.places.programs, setup.places.copies / "programs")
         setup, distrusted = await anyio.to_thread.run_sync(with_trusted, setup, programs)
-        listening = setup.listening
+        listening, remake = setup.listening, partial(remake_runtime, setup.places, os.geteuid())
         if listening is None:
-            listening = await anyio.to_thread.run_sync(listen, setup.places.socket, setup.config.socket.mode)
-        stack.push_async_callback(
-            _blocking, stop_listening, listening, setup, await anyio.to_thread.run_sync(inode_of, setup.places.socket)
-        )
-        hooks = await anyio.to_thread.run_sync(listen, setup.places.hooks_socket)
+            listening = own = await anyio.to_thread.run_sync(
+                listen, setup.places.socket, setup.config.socket.mode, remake
+            )
+            stack.push_async_callback(_blocking, own.leave)
+        else:  # the service manager's, whose path stays
+            stack.push_async_callback(_blocking, listening.close)
+        hooks = await anyio.to_thread.run_sync(listen, setup.places.hooks_socket, 0o600, remake)
         stack.push_async_callback(_blocking, hooks.close)
         address = setup.config.metrics.listen
         port = stack.enter_context(listen_for_metrics(address)) if address else None

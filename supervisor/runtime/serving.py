@@ -12,6 +12,7 @@ import anyio.abc
 import anyio.to_thread
 
 from monitors.contract.actions import ReviewContext
+from monitors.contract.words import Severity
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
@@ -88,7 +89,17 @@ async def serve(
         most = most_connections(allowed())
         tasks.start_soon(serve_hooks, door.answer, door.ending, hooks, HookHouse(), daemon.refused, most, name="hooks")
         daemon.answering.set()
-        await serve(api, listening, house, daemon.whose, daemon.refused, most)
+        await serve(api, listening, house, daemon.whose, daemon.refused, most, partial(_tell_of_regained, daemon))
+
+
+def _tell_of_regained(daemon: Daemon, path: Path) -> None:
+    daemon.fault(
+        "",
+        "socket_regained",
+        f"The socket {path} was gone, so that nobody could reach the daemon; it listens there anew.",
+        Severity.MEDIUM,
+        "If it was no end of a login session and nothing that cleans /tmp, a program of this user removed it.",
+    )
 
 
 async def _keep_relay(door: "HookRoute", places: StatePaths, fault: Callable[..., object]) -> None:
@@ -208,18 +219,3 @@ def _make_api(
     task_routes(api, desk, dispatcher, daemon.board, redirecting)
     project_routes(api, daemon)
     return api
-
-
-def inode_of(path: Path) -> int:
-    """Return the inode of a path, 0 if nothing is there."""
-    try:
-        return path.lstat().st_ino
-    except FileNotFoundError:  # the service manager's socket is elsewhere
-        return 0
-
-
-def stop_listening(listening: socket.socket, setup: Setup, inode: int) -> None:
-    """Close the socket, and remove its path if it is still ours; one of the service manager's stays."""
-    listening.close()
-    if setup.listening is None and inode_of(setup.places.socket) == inode:
-        setup.places.socket.unlink(missing_ok=True)

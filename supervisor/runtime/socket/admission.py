@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -29,6 +30,7 @@ from anyio.abc import TaskGroup
 from supervisor.runtime.log import log
 from supervisor.runtime.shim import marks, process_tree
 from supervisor.runtime.shim.credentials import Peer, lineage_of, peer_of
+from supervisor.runtime.socket.listening import OwnSocket
 
 MOST_CONNECTIONS = 4_096
 """Connections that are open at once. Each command that follows an agent holds one or two, and a machine for 1,000
@@ -40,6 +42,10 @@ SHARE_OF_DESCRIPTORS = 2
 REFUSAL_PAUSE_SECONDS = 0.001
 """Pause after a refusal, in which no peer is admitted. A program that connects in a loop so takes a tenth of a core
 at most, and a person behind a full queue of 128 such peers waits for 0.2 s."""
+
+QUIET_SECONDS = 2.0
+"""Without a connection for so long it is looked whether the socket's path is still there: one `lstat`, and a person who
+is told that no daemon listens tries again after some seconds."""
 
 SHORT_SECONDS = 0.05
 """Pause where a connection cannot be taken, for want of descriptors or memory."""
@@ -196,6 +202,7 @@ class Admission:
         whose: Returns the agent of a process, by its lineage and its mark; empty for none. Called in the event loop.
         refused: Receives each refused peer, in the event loop.
         welcome: Serves a connection, in the event loop; False if too many are served already.
+        regained: Receives the socket's path if it was gone and is listened on anew, in the event loop.
     """
 
     def __init__(
@@ -205,12 +212,14 @@ class Admission:
         whose: Callable[[Collection[int], int], str],
         refused: Callable[[RefusedPeer], object],
         welcome: Callable[[Arrival], bool],
+        regained: Callable[[Path], object] = lambda _: None,
     ) -> None:
         self._listening = listening
         self._house = house
         self._whose = whose
         self._refused = refused
         self._welcome = welcome
+        self._regained = regained
 
     async def run(self) -> None:
         """Take connections until cancelled."""
@@ -235,7 +244,10 @@ class Admission:
         ready.register(woken, select.POLLIN)
         ready.register(self._listening, select.POLLIN)
         short = False
-        while woken not in dict(ready.poll()):
+        while woken not in (come := dict(ready.poll(1_000 * QUIET_SECONDS))):
+            if not come:
+                self._look_for_path()
+                continue
             try:
                 connection = self._listening.accept()[0]
             except BlockingIOError:
@@ -248,6 +260,11 @@ class Admission:
                 continue
             short = False
             self._consider(connection)
+
+    def _look_for_path(self) -> None:
+        if isinstance(self._listening, OwnSocket) and self._listening.regain():
+            log.warning("%s was gone; it is listened on anew", self._listening.path)
+            anyio.from_thread.run_sync(self._regained, self._listening.path)
 
     def _consider(self, connection: socket.socket) -> None:
         found = self._house.look(connection)

@@ -8,6 +8,7 @@ import errno
 import os
 import socket
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from host import unix_sockets
@@ -21,21 +22,74 @@ class SocketTakenError(ChaperonError):
     """A living daemon listens on the socket."""
 
 
-def listen(path: Path, mode: int = 0o600) -> socket.socket:
+class OwnSocket(socket.socket):
+    """A listening Unix socket, whose path is made again if it is taken away while it is listened on.
+
+    The end of a login session takes `XDG_RUNTIME_DIR` away, and programs that clean `/tmp` what is there: without its
+    path a daemon lives on with its agents, and no person can stop them.
+    """
+
+    def __init__(self, path: Path, mode: int, remake: Callable[[], object]) -> None:
+        """Listen on the path, as `listen` has it."""
+        super().__init__(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.path, self._mode, self._remake = path, mode, remake
+        before = os.umask(0o777 & ~mode)
+        try:
+            self.bind(str(path))
+        except OSError:
+            self.close()
+            raise
+        finally:
+            os.umask(before)
+        self.listen(BACKLOG)
+        self._inode = _inode_of(path)
+
+    def regain(self) -> bool:
+        """Listen anew if nothing is on the path any more; return whether that was done. Blocks.
+
+        The descriptor stays the same. It fails while the directory cannot be made, as until the person signs in again.
+        """
+        try:
+            if _inode_of(self.path):
+                return False
+            self._remake()
+            made = listen(self.path, self._mode)
+        except (OSError, ChaperonError):
+            return False
+        with made:
+            os.set_blocking(made.fileno(), self.getblocking())
+            os.dup2(made.fileno(), self.fileno(), inheritable=False)
+        self._inode = _inode_of(self.path)
+        return True
+
+    def leave(self) -> None:
+        """Close it, and remove its path if that is still this socket's."""
+        self.close()
+        if _inode_of(self.path) == self._inode:
+            self.path.unlink(missing_ok=True)
+
+
+def _inode_of(path: Path) -> int:
+    """Return the inode of a path, 0 if nothing is there."""
+    try:
+        return path.lstat().st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def listen(path: Path, mode: int = 0o600, remake: Callable[[], object] = lambda: None) -> OwnSocket:
     """Listen on the path; a socket that a dead daemon left is taken over.
+
+    Args:
+        path: The path.
+        mode: Its mode.
+        remake: Makes its directory again if it is gone.
 
     Raises:
         SocketTakenError: A living daemon listens there, or what is there is no socket. Nothing was changed.
     """
     _clear(path)
-    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o777 & ~mode)
-    try:
-        server.bind(str(path))
-    finally:
-        os.umask(before)
-    server.listen(BACKLOG)
-    return server
+    return OwnSocket(path, mode, remake)
 
 
 def _clear(path: Path) -> None:

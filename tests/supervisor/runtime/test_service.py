@@ -24,7 +24,7 @@ from supervisor.runtime.service import run_daemon
 from supervisor.runtime.socket.listening import SocketTakenError
 from supervisor.runtime.state_files import ARCHIVE_VERSION, SNAPSHOT_VERSION
 from tests.drawings import described_api
-from tests.stages.daemon import Base, ended, metrics_of, reached, served
+from tests.stages.daemon import Base, client_on, ended, metrics_of, reached, served, until
 
 
 async def refused(base: Base, error: type[Exception], says: str) -> None:
@@ -83,6 +83,17 @@ async def test_the_socket_has_the_mode_that_is_configured(base: Base, mode: int)
     base.config = {"socket": {"mode": mode}}
     async with run_daemon(base.setup()):
         assert base.places.socket.stat().st_mode & 0o777 == mode
+
+
+async def test_a_daemon_whose_sockets_were_taken_away_under_it_is_reached_again_and_tells(base: Base) -> None:
+    async with served(base):
+        await anyio.to_thread.run_sync(shutil.rmtree, base.places.runtime)
+        await until(lambda: base.places.socket.exists() and base.places.hooks_socket.exists())
+        async with client_on(base.places.socket) as client:
+            assert (await client.get("/v1/agents")).json() == []
+        await until(lambda: any(one.incident.type == "socket_regained" for one in base.events(events.FaultSeen)))
+        assert base.places.runtime.stat().st_mode & 0o777 == 0o700
+    assert not base.places.socket.exists()
 
 
 async def test_a_damaged_journal_stops_the_start_and_is_left_as_it_is(base: Base) -> None:

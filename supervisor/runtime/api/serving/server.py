@@ -6,6 +6,7 @@ HTTP is spoken with no others: no protocol is made for a connection that was not
 import contextlib
 import socket
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -55,6 +56,7 @@ async def serve(
     whose: Callable[[Collection[int], int], str],
     refused: Callable[[RefusedPeer], object],
     most: int,
+    regained: Callable[[Path], object] = lambda _: None,
 ) -> None:
     """Serve until cancelled; what is being answered is given a moment to end.
 
@@ -67,6 +69,7 @@ async def serve(
         whose: Says whose agent's a process is, see `Admission`.
         refused: Told of each peer that was turned away.
         most: How many connections may be open at once.
+        regained: Told if the socket's path was gone, see `Admission`.
     """
     config = uvicorn.Config(
         api,
@@ -91,6 +94,6 @@ async def serve(
         tasks.start_soon(run, name="uvicorn")
         welcome = Protocols(make, tasks, lambda: len(server.server_state.connections), most).welcome
         try:
-            await Admission(listening, house, whose, refused, welcome).run()
+            await Admission(listening, house, whose, refused, welcome, regained).run()
         finally:
             server.should_exit = True

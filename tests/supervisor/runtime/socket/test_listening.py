@@ -1,4 +1,5 @@
 import os
+import shutil
 import socket
 from pathlib import Path
 
@@ -13,6 +14,46 @@ def test_listening_twice_is_refused_and_the_first_goes_on(tmp_path: Path) -> Non
             listen(tmp_path / "s")
         with socket.socket(socket.AF_UNIX) as peer:
             peer.connect(str(tmp_path / "s"))
+
+
+def test_a_path_that_was_taken_away_is_listened_on_anew_with_its_directory(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with listen(folder / "s", 0o660, folder.mkdir) as ours:
+        number = ours.fileno()
+        assert not ours.regain(), "it is there"
+        shutil.rmtree(folder)
+        assert ours.regain()
+        assert (ours.fileno(), (folder / "s").stat().st_mode & 0o777) == (number, 0o660)
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(str(folder / "s"))
+            ours.accept()[0].close()
+        ours.leave()
+        assert not (folder / "s").exists(), "the new path is its own"
+
+
+def test_what_others_put_on_the_path_is_left_alone_and_a_directory_that_cannot_be_made_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with listen(folder / "s") as ours:
+        (folder / "s").unlink()
+        with listen(folder / "s") as theirs:
+            assert not ours.regain()
+            ours.leave()
+            with socket.socket(socket.AF_UNIX) as peer:
+                peer.connect(str(folder / "s"))
+                theirs.accept()[0].close()
+    (folder / "s").unlink()
+    with listen(folder / "s") as ours:
+        shutil.rmtree(folder)
+        assert not ours.regain()
+        folder.write_text("no directory")
+        assert not ours.regain()
+        folder.unlink()
+        folder.mkdir()
+        assert ours.regain()
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o660])
