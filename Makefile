@@ -11,10 +11,10 @@ run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scrip
 	$(VENV)/bin/chaperon demo
 
 test: $(STAMP)
-	$(VENV)/bin/python -m pytest --numprocesses=3 --dist=worksteal  # most tests wait for processes of their own
+	$(VENV)/bin/python -m pytest --numprocesses=4 --dist=worksteal  # most tests wait for processes of their own
 
 test-quick: $(STAMP)  ## while working: no real CLI, nothing slow
-	$(VENV)/bin/python -m pytest --numprocesses=3 --dist=worksteal -m "not real_cli and not slow"
+	$(VENV)/bin/python -m pytest --numprocesses=4 --dist=worksteal -m "not real_cli and not slow"
 
 bench: $(STAMP)
 	$(VENV)/bin/python -m tests.bench

@@ -32,7 +32,10 @@ from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
+from tests.stages.described import describe_once
 from tests.support import on_any_machine, paid
+
+describe_once()
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
