@@ -22,10 +22,12 @@ bench: $(STAMP)
 eval: $(STAMP)  ## the step reviewer on collected commands; CORPUS names their directory
 	$(VENV)/bin/python -m tests.eval $(CORPUS)
 
-compiled: $(STAMP)  ## the reviewer, compiled by mypyc in some minutes: its tests, and its speed beside the pure form
+COMPILED = monitors interventions supervisor/core supervisor/protocol simulation supervisor/runtime/test_state_files.py
+
+compiled: $(STAMP)  ## reviewer and core, compiled by mypyc in some minutes: their tests, and their speed beside the pure form
 	rm -rf build/compiled
 	$(VENV)/bin/python hatch_build.py build/compiled
-	$(VENV)/bin/python -m pytest --numprocesses=2 -o pythonpath="build/compiled ." tests/monitors/review
+	$(VENV)/bin/python -m pytest --numprocesses=2 -o pythonpath="build/compiled ." $(COMPILED:%=tests/%)
 	$(VENV)/bin/python -m tests.bench --only compiled
 
 lint: $(STAMP)

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -129,14 +130,22 @@ class Faulty(Board):
 
     def _make(self, submitted: TaskSubmitted) -> Session:
         made = Play().make(submitted)
-        if submitted.agent == "bad":
-            for verb in ("see", "remember", "recover"):
-                setattr(made, verb, raising)
-        return made
+        return cast("Session", Raising(made)) if submitted.agent == "bad" else made
 
 
-def raising(*_: object) -> list[Command]:
-    raise ZeroDivisionError("oh")
+class Raising:
+    """A session that raises: no subclass, which the compiled form forbids."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._session, name)
+
+    def see(self, *_: object) -> list[Command]:
+        raise ZeroDivisionError("oh")
+
+    remember = recover = see
 
 
 def resumed(agent: str) -> events.ResumeRequested:

@@ -47,7 +47,7 @@ def test_an_agent_cannot_fill_the_list_or_the_journal() -> None:
     assert hosts.id_for("one-more:443", 0.0, "fresh") == ""
     assert hosts.id_for("one-more:443", KEPT_SECONDS, "fresh") == "fresh"
     hosts.remember(refused("one-more:443", at=KEPT_SECONDS))
-    assert len(vars(hosts)["_asked"]) == 1, "those of before are forgotten"
+    assert len(hosts.waiting(0.0)) == 1, "those of before are forgotten"
 
 
 def test_the_summary_has_them_until_one_is_answered() -> None:
