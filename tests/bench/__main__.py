@@ -29,6 +29,7 @@ from tests.bench import (
     bench_panel,
     bench_project,
     bench_readers,
+    bench_real_runs,
     bench_review,
     bench_shim,
     bench_start,
@@ -68,12 +69,13 @@ BENCHES: Mapping[str, Callable[[], Sequence[Figure]]] = {
     "hooks_killed": bench_hooks.killed,
     "commands": bench_commands.main,
     "panel": bench_panel.main,
+    "real_runs": bench_real_runs.main,
     "wall": bench_wall.main,
 }
 """By name, the quick ones first."""
 
-BY_NAME_ONLY = frozenset({"checkpoints_large", "compiled", "hooks_killed", "panel"})
-"""Run only where it is asked for: some minutes each, 4 GB of disk for the first, and a browser for the last. The others take under ten minutes together."""
+BY_NAME_ONLY = frozenset({"checkpoints_large", "compiled", "hooks_killed", "panel", "real_runs"})
+"""Run only where it is asked for: some minutes each, 4 GB of disk for the first, a browser for `panel`, and sessions that others recorded for the last. The others take under ten minutes together."""
 
 
 def main() -> int:
