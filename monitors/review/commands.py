@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 
 from monitors.contract.actions import Origin
 from monitors.review import origins
@@ -46,6 +47,7 @@ def command_findings(
     if scene.work.over:
         why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands together"
         return [not_read_to_its_end(why, SPLIT, "a script")], []
+    earlier = len(scene.touches)
     walk, uses, long = walked(command, scene)
     scene.work.commands += len(walk.invocations)
     note(
@@ -69,14 +71,14 @@ def command_findings(
     scene.origins += made_here
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
-    touched = [path for path, access in scene.touches if access == "write"]
+    touched = [path for path, access in islice(scene.touches, earlier, None) if access == "write"]
     scene.origins += (lengthened := list(_lengthened(walk, scene, touched)))
     changed = dict.fromkeys((*walk.overlay.put(), *touched))
     no_text = _without_text(walk, scene) if changed else ()
     defined = [
         found
         for path in changed
-        if path not in no_text
+        if path not in no_text and agent_definitions.is_definition(path)
         for found in definition_findings(scene, path, _made(walk, path))
     ]
     whole = [

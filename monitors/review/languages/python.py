@@ -388,9 +388,8 @@ class _Reading:
         else:
             self._result = None
             self._block(node.body)
-        changed = {name for name, value in self._names.items() if name in before and before[name] is not value}
-        declared = {name for name in changed if not isinstance(node, ast.Lambda) and _declares(node, name)}
-        self._names = {**before, **{name: self._names[name] for name in declared}}
+        before.update((name, self._names[name]) for name in _declared(node) if name in before and name in self._names)
+        self._names = before
         self._active.pop()
         self._deep -= 1
         return self._result
@@ -477,8 +476,10 @@ _FIXTURES = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "temp_dir", "tm
 """Parameters that tests get a fresh directory by."""
 
 
-def _declares(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    return any(isinstance(one, (ast.Global, ast.Nonlocal)) and name in one.names for one in node.body)
+def _declared(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """Return the names outside of a function that it says to change."""
+    body = [] if isinstance(node, ast.Lambda) else node.body
+    return [name for one in body if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names]
 
 
 _BRINGS = frozenset({"b64decode", "decode", "decompress", "fromhex", "unhexlify", "urlopen", "loads", "get"})

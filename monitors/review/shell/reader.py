@@ -477,8 +477,20 @@ class _Reader(Words):
     def arithmetic_command(self) -> Group:
         part = self.arithmetic(self.at)
         if part is None:
-            return self.bracketed("(")
+            return self.bounded_arithmetic() or self.bracketed("(")
         return Group("((", [], [Word(part.text, [part])])
+
+    def bounded_arithmetic(self) -> Group | None:
+        """Read `((…))` that looks like commands within its brackets alone: a `#` in it hides nothing behind these."""
+        start, stop = self.at + 2, self.matching(self.at + 1)
+        if not stop or self.text[stop : stop + 1] != ")" or "#" not in self.text[start:stop]:
+            return None
+        text = self.text[start : stop - 1]
+        inner = self.inner(text)
+        inner.whole()
+        self.pieces = inner.pieces
+        self.at = stop + 1
+        return Group("((", inner.top, [Word(text, self.expansions(text))])
 
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 

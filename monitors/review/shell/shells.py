@@ -96,10 +96,16 @@ def _from_input(use: ShellUse, invocation: Invocation) -> None:
         use.interactive = True
 
 
+_SET_OPTIONS = frozenset("abefhkmnoptuvxyABCEFGHIJKNPTX0123456789")
+"""Letters of `set`, in bash and in zsh; with another one it fails."""
+
+
 def positional(args: Sequence[Arg]) -> list[Arg] | None:
-    """Return the positional parameters that `set` is given, or None if it sets options alone."""
+    """Return the positional parameters that `set` is given, or None if it sets options alone, or fails."""
     at = 0
     while at < len(args) and args[at][:1] in ("-", "+") and args[at] not in ("-", "--"):
+        if args[at].known and not _SET_OPTIONS.issuperset(args[at][1:]):
+            return None
         at += 2 if args[at][1:2] == "o" else 1
     if at < len(args) and args[at] in ("-", "--"):
         return list(args[at + 1 :])

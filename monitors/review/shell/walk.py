@@ -37,7 +37,7 @@ from monitors.review.shell.state.folders import FolderLookups, NoFolders
 from monitors.review.shell.state.input_words import with_piped
 from monitors.review.shell.state.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
 from monitors.review.shell.state.rows import in_rows
-from monitors.review.shell.state.shell_state import ShellState
+from monitors.review.shell.state.shell_state import SHIFTED, ShellState
 from monitors.review.shell.state.texts import Texts, runs_input
 from monitors.review.shell.state.turns import (
     MAX_OTHER_TURNS,
@@ -319,6 +319,10 @@ class Walk:
                 self._state.variables[name] = self._state.variables[to]
         launching = {**self._state.variables, **(first or {})} if head else None
         words = self._expander.words(command.words[:head], launching) + self._expander.words(command.words[head:])
+        if (shifted := self._state.shifted()) is not None and (
+            (words[:1] and words[0] in RUNS_TEXT) or _by_parameter(command)
+        ):
+            unset = self._expander.words(command.words, shifted) or unset
         redirects, opened = self._expander.redirects(command.redirects)
         own = {name: value[0] for name, value in assignments.items() if value}
         if words and not declared:
@@ -416,7 +420,7 @@ class Walk:
         if len(self._active) >= MAX_SCRIPTS:
             self._bounds.beyond(f"functions nested deeper than {MAX_SCRIPTS}")
             return None, ()
-        before, self._locals, locals_ = dict(self._state.variables), {"@", "*"}, self._locals
+        before, self._locals, locals_ = dict(self._state.variables), {"@", "*", SHIFTED}, self._locals
         own = [str(index + 1) for index in range(len(invocation.args))]
         self._state.set_parameters(list(invocation.args))
         self._active.append(name)
@@ -516,26 +520,27 @@ class Walk:
         return output
 
     def _code_builtin(self, invocation: Invocation) -> Output | None:
+        args = invocation.args[1:] if invocation.args[:1] == ["--"] else invocation.args
         if invocation.name in ("source", "."):
-            text = self._texts.file(invocation.args[0]) if invocation.args else None
-            if invocation.args and invocation.args[0] in OWN_INPUT:
+            text = self._texts.file(args[0]) if args else None
+            if args and args[0] in OWN_INPUT:
                 text = invocation.input.text
             elif text is not None:
-                return self._in_file(invocation, invocation.args[0], text)
-            if text is None and invocation.args:
-                invocation.made_by = self.made_by(invocation.args[0])
+                return self._in_file(invocation, args[0], text)
+            if text is None and args:
+                invocation.made_by = self.made_by(args[0])
         elif invocation.name == "eval":
-            text = " ".join(invocation.args)
+            text = " ".join(args)
         elif invocation.name == "trap":
-            if len(invocation.args) > 1 and invocation.args[0][:1] != "-":
-                self._traps.append((invocation, invocation.args[0]))
+            if len(args) > 1 and (args[0][:1] != "-" or args is not invocation.args):
+                self._traps.append((invocation, args[0]))
             text = None
         else:
-            for word in invocation.args:
+            for word in args:
                 name, _, value = word.partition("=")
                 if _PLAIN.fullmatch(value):
                     self._state.aliases[name] = [arg(piece) for piece in value.split()]
-            text = "\n".join(word.partition("=")[2] for word in invocation.args if "=" in word)
+            text = "\n".join(word.partition("=")[2] for word in args if "=" in word)
         return (None, (invocation,)) if text is None else self._deeper(invocation, text)
 
     def _launched(self, invocation: Invocation, inner: LaunchedCommand) -> Output:
@@ -588,6 +593,12 @@ class Walk:
 def _goes_on(made: Assignment) -> bool:
     """Whether what is assigned to a variable is made of what it held."""
     return made.appends or any(part.name == made.name for word in made.values for part in word.parts or ())
+
+
+def _by_parameter(command: Simple) -> bool:
+    """Whether a parameter of the script is the program that the command starts, or is in its name."""
+    parts = command.words[0].parts if command.words else None
+    return any(part.name[:1] in "@*" or part.name.isdigit() for part in parts or () if part.kind == "variable")
 
 
 def _no_code(_invocation: Invocation) -> list[str]:

@@ -19,7 +19,7 @@ MAX_DEPTH = 40
 _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
 LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
-_BRACED = re.compile(r"[^\\$`}'\"]+")
+_BRACED = re.compile(r"[^\\$`}'\"<>]+")
 _PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[(?:[^\[\]]|\[[^\[\]]*\])*\])?")
 _SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
@@ -195,6 +195,8 @@ class Words(ABC):
                 self.double_backslash(parts)
             elif until == "}" and char in "'\"" and self.text.find(char, self.at + 1) > 0:
                 self.quotes_within(parts, quoted=quoted)
+            elif not quoted and char in "<>" and self.text.startswith("(", self.at + 1):
+                self.process_substitution(parts)
             else:
                 match = (_BRACED if until == "}" else _DOUBLE).match(self.text, self.at)
                 text = match[0] if match else char
@@ -342,7 +344,7 @@ class Words(ABC):
         for part in parts:
             if part.script and part.kind == "quoted":
                 subscript = [*(subscript or ()), *part.script]
-        if "<(" in rest or ">(" in rest:  # within quotes they are text, but in arithmetic they are not
+        if quoted and ("<(" in rest or ">(" in rest):  # within quotes they are text, but in arithmetic they are not
             subscript = [*(subscript or ()), *self.substituted(rest)]
         return Part(
             "variable",

@@ -269,6 +269,15 @@ def test_work_grows_no_faster_than_the_input() -> None:
         assert large < small * 8, piece
 
 
+def test_work_for_steps_of_one_call_grows_no_faster_than_these() -> None:
+    def call(many: int) -> Action:
+        return Action("mcp__a__do", {"steps": [{"cmd": f"ln -s a{at} b{at}"} for at in range(many)]}, "/w", "/w")
+
+    counted(call(2))
+    small, large = (counted(call(many))[0] for many in (70, 280))
+    assert large < small * 5.5
+
+
 def test_work_for_files_that_many_commands_write_grows_no_faster_than_these() -> None:
     for piece in ("ln -s l{0} m{0};", "chmod +x s{0};", "sed -i s/a/b/ s{0};"):
         _, small, large = (

@@ -1,5 +1,6 @@
 """Effects of commands on those after them: files that they write, copy and link, and what builtins do to the shell."""
 
+import re
 from collections.abc import Callable, Iterable
 
 from monitors.review.shell.expand import MAX_FIELDS
@@ -18,6 +19,8 @@ Written = Callable[[Invocation], Iterable[Arg]]
 _STACK = "DIRSTACK"
 _MAPFILE_TAKING = frozenset({"-d", "-n", "-O", "-s", "-u", "-C", "-c"})
 """Options of `mapfile` whose value is the next word."""
+_NO_OPTION = re.compile(r"-t*[^dnOsuCct-]")
+"""A word with which `mapfile` fails, so that its variable stays as it was."""
 
 
 class Effects:
@@ -149,6 +152,8 @@ class Effects:
             words = positional(args)
             if words is not None:
                 state.set_parameters(words)
+        elif name == "shift":
+            state.shift(int(args[0]) if args and re.fullmatch(r"[0-9]{1,4}", args[0]) else 1)
         elif name == "read":
             options = read_options(args)
             given = invocation.input
@@ -165,7 +170,7 @@ class Effects:
             lines = [
                 read_word(line, invocation.input) for line in (invocation.input.text or "").splitlines()[:MAX_FIELDS]
             ]
-            if into.isidentifier():
+            if into.isidentifier() and not any(_NO_OPTION.match(word) for word in invocation.options()):
                 state.assign({into: lines or [_unknown(into, invocation)]})
         elif name == "printf" and args[:1] == ["-v"] and len(args) > 2:
             text = self._texts.printed(Invocation(invocation.program, args[2:]))

@@ -75,8 +75,9 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     taken: dict[str, list[Arg]] = {name: [] for name in names}
     for line in lines:
         pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)
-        for at, name in enumerate(names):
-            taken[name].append(read_word(pieces[at] if at < len(pieces) else "", given))
+        row = {name: pieces[at] if at < len(pieces) else "" for at, name in enumerate(names)}  # one may be named twice
+        for name, piece in row.items():
+            taken[name].append(read_word(piece, given))
     return taken
 
 

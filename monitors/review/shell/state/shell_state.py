@@ -12,6 +12,13 @@ from monitors.review.shell.tree import Node
 _ELSEWHERE = re.compile(r"[/~]|\.\.(?:/|\Z)|[\w.+-]+ ")
 """A place by its whole path, or words that may be a command."""
 
+SHIFTED = "@ shifted"
+"""Stands among the variables for the parameters that `shift` leaves."""
+
+
+def _parameters(words: list[Arg]) -> dict[str, Value]:
+    return {"@": words, "*": words, **{str(index + 1): [word] for index, word in enumerate(words)}}
+
 
 class ShellState:
     """The traces that commands leave to those after them, but for files.
@@ -95,8 +102,19 @@ class ShellState:
 
     def set_parameters(self, words: list[Arg]) -> None:
         """Give the positional parameters from the first on their values."""
-        self.variables.update({str(index + 1): [word] for index, word in enumerate(words)})
-        self.variables["@"] = self.variables["*"] = words
+        self.variables.update(_parameters(words))
+        self.variables.pop(SHIFTED, None)
+
+    def shift(self, count: int) -> None:
+        """Note that the first parameters may be gone: `shift` often stands where it may not be run."""
+        words = self.variables.get(SHIFTED, self.variables.get("@"))
+        if words is not None:
+            self.variables[SHIFTED] = words[count:]
+
+    def shifted(self) -> dict[str, Value] | None:
+        """Return the variables with the parameters as they are if each `shift` was run; None if there was none."""
+        words = self.variables.get(SHIFTED)
+        return None if words is None else {**self.variables, **_parameters(words)}
 
     def path(self, target: str) -> str:
         """Return a path of a command in full; one below a home that is not known keeps its `~`."""

@@ -79,3 +79,8 @@ def test_getopts_takes_letters_and_their_values_in_turn(
 ) -> None:
     given = None if positional is None else [arg(word) for word in positional.split()]
     assert option_values([arg(word) for word in args.split()], given) == taken
+
+
+def test_a_variable_that_is_named_twice_has_one_value_for_each_line() -> None:
+    taken = read_values(read_options([arg(word) for word in ("x", "y", "x")]), Input("a b c\nd e f"), [arg(" ")])
+    assert taken == {"x": ["c", "f"], "y": ["b", "e"]}
