@@ -116,7 +116,7 @@ class _Reader(Words):
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
         self.unended: set[str] = set()
         self.substituting = False
-        """Whether it stands in `$(…)`, where a line that begins with the delimiter ends a document if a `)` is in it."""
+        """Whether it stands in `$(…)`, where a delimiter with a `)` in its line ends a document."""
         self.joined = ""
         """The mark between the latest pipeline and the next: `&&`, `||`, or empty."""
 
@@ -461,7 +461,7 @@ class _Reader(Words):
         return self.redirected(group)
 
     def regular_expression(self, into: list[Word]) -> None:
-        """What stands behind `=~`: brackets and `|` belong to it, and `#` within brackets is no comment."""
+        """Read the words behind `=~`: brackets and `|` belong to them, and `#` within brackets is no comment."""
         self.blanks()
         while self.at < self.end and self.text[self.at] not in " \t\r\n;&<>)":
             self.count()

@@ -31,7 +31,7 @@ _PROCESS = re.compile(r"[<>]\(")
 MAX_SUBSTITUTED = 5
 """Most substitutions of processes read in one default value; the rest stands within these, or is read for nothing."""
 _MATCHED = re.compile(r"\\.|'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|[()]", re.DOTALL)
-"""What counts where bash seeks a bracket's end before it reads what is in it: brackets that are not quoted."""
+"""Marks that count where bash seeks a bracket's end before it reads what is in it: brackets that are not quoted."""
 MAX_MATCHED = 2_000
 """Farthest that the end of such a bracket is sought, in characters."""
 _GLOB_MARK = re.compile(r"[()\n;]")
