@@ -95,5 +95,5 @@ def _found(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
         yield from (one for one in found if one.rule.startswith(counts) or one.risk >= levels.DOOM)
     if recipe.language != "sh" or uses.cut:
         runner = Invocation(arg(recipe.language), [], Setting(depth=1))
-        each = (one for one in code_check.check(within, runner, replace(uses, reads=[])) if one is not None)
+        each = (one for one in code_check.check(within, runner, uses) if one is not None)
         yield from (one for one in each if one.rule.startswith(counts) or one.risk >= levels.DOOM)

@@ -48,10 +48,35 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if invocation.name == "git" and "add" in invocation.args[:5] and has(invocation, "-f", "--force"):
         for word in invocation.args:
             yield project_secret(scene, invocation, word, levels.HARM)
+    if invocation.name in _SYNCS:
+        yield _sent_whole(scene, invocation)
     if invocation.name in _SERVERS:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
                 yield sent_secret(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
+
+
+_SYNCS = frozenset({"rsync", "scp", "rclone", "aws", "gsutil", "gcloud", "azcopy", "s3cmd", "s5cmd"})
+_THERE = re.compile(r"(?:s3|gs|https)://|(?:[\w.-]{1,80}@)?([\w.-]{1,200}):(?!//)|rsync://([^/:]{1,200})")
+_STRANGER = re.compile(
+    r"(?:[\w.-]{1,80}@)?(?!10\.|127\.|0\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)\d{1,3}(?:\.\d{1,3}){3}(?::\S*)?\Z"
+)
+"""A machine of the internet that has no name."""
+
+
+def _sent_whole(scene: Scene, invocation: Invocation) -> Finding | None:
+    """Return the finding for a whole home that is copied to another machine, or the workspace to a nameless one."""
+    named = [word for word in invocation.args if word[:1] != "-"]
+    if len(named) < 2 or not _THERE.match(named[-1]) or has(invocation, "-n", "--dry-run"):
+        return None
+    here = [scene.path(word, invocation) for word in named[:-1] if word.known and not _THERE.match(word)]
+    homes = [path for path in here if scene.places.place(path) is Place.TOP]
+    if homes or (scene.places.workspace in here and _STRANGER.match(named[-1])):
+        return sent_secret(
+            f"copies all of {(homes or here)[0]}, with the secrets in it, to another machine",
+            "Send the files that are needed, by name.",
+        )
+    return None
 
 
 def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -64,6 +89,13 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield sent_environment()
         if invocation.name in AWAY:
             yield from _given_away(scene, invocation, source)
+        if (
+            invocation.name == "ssh"
+            and source.name in _PACKERS
+            and _takes_workspace(scene, source)
+            and any(map(_STRANGER.match, invocation.args[:12]))
+        ):
+            yield sent_secret("sends all of the workspace to a nameless machine", "Push to the remote that it has.")
         if source.name == "git" and source.args[:2] == ["bundle", "create"] and invocation.name in AWAY:
             yield sent_secret(
                 "sends all that this repository has ever held to another machine", "Push to the remote that it has."

@@ -47,8 +47,9 @@ def compiled_uses(invocation: Invocation, own: Files) -> Uses | None:
     uses = others.uses_of(code)
     scripts = [*uses.scripts, *_replaced(code)]
     found = Uses(scripts=scripts, deletes=uses.deletes, hidden=uses.hidden, cut=uses.cut, runs=bool(scripts))
+    found.writes = [path for path in uses.writes if path.startswith("/dev/")]
     bounded(found, text)
-    return found if found.scripts or found.deletes or found.hidden or found.cut else None
+    return found if found.writes or found.scripts or found.deletes or found.hidden or found.cut else None
 
 
 def _texts(invocation: Invocation, own: Files) -> Iterator[str]:

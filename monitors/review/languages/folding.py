@@ -16,7 +16,7 @@ MAX_ALIASES = 30
 _TEXT = r"(?:\"[^\"\\\n]{0,400}\"|'[^'\\\n]{0,400}')"
 _CHAIN = re.compile(rf"({_TEXT})\s{{0,20}}(?:\+|\.\.?|<>)\s{{0,20}}({_TEXT})")
 _PATH = re.compile(
-    rf"\b(?:(?:\w{{1,30}}|require\([\"'](?:node:)?path[\"']\))\.(?:join|resolve)|joinpath)\(\s{{0,20}}({_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
+    rf"\b(?:(?:\w{{1,30}}|require\([\"'](?:node:)?path[\"']\))\.(?:[jJ]oin|resolve|Combine|(?<=Paths\.)get|(?<=Path\.)of)|joinpath)\(\s{{0,20}}({_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
 )
 _JOIN = re.compile(
     rf"\b(?:join|implode)\s{{0,5}}\(\s{{0,5}}({_TEXT})\s{{0,5}},\s{{0,5}}[\[(]?\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{0,20}})\s{{0,5}}[\])]?\s{{0,5}}\)"
@@ -51,7 +51,11 @@ def folded(code: str) -> str:
     for _ in range(MAX_ROUNDS):
         before = code
         code = _CHAIN.sub(_as_one, code)
-        code = _PATH.sub(_as_path, code) if "join" in code or ".resolve(" in code else code
+        code = (
+            _PATH.sub(_as_path, code)
+            if "oin(" in code or "oinpath(" in code or ".resolve(" in code or "Path" in code
+            else code
+        )
         code = _JOIN.sub(_as_joined, code) if "join" in code or "implode" in code else code
         if code == before:
             break

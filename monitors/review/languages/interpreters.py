@@ -8,7 +8,7 @@ from monitors.contract.expressions import later
 from monitors.review.languages import others, python
 from monitors.review.languages.compilers import compiled_uses
 from monitors.review.languages.projects import module_uses, project_uses
-from monitors.review.languages.uses import MAX_CODE, Uses, bounded
+from monitors.review.languages.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.shell.invocation import Arg, Invocation
 
 
@@ -144,10 +144,20 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
         if invocation.name in _COMMAND_LINES
         else []
     )
-    found.leaks = found.sends and _ENVIRONMENT.search(text[:MAX_CODE]) is not None
+    found.leaks = found.sends and WHOLE_ENVIRONMENT.search(text[:MAX_CODE]) is not None
+    if _ENDS_ALL.search(text[:MAX_CODE]) and not _PICKED.search(text[:MAX_CODE]):
+        found.scripts.append("kill -9 -1")
+    found.listens = found.listens or (found.runs and _OPEN_TO_ALL.search(text[:MAX_CODE]) is not None)
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
     bounded(found, text)
     return found
+
+
+_ENDS_ALL = re.compile(r"process_iter\(\s{0,3}\)[^\0]{0,400}?\.(?:kill|terminate)\(\)")
+"""A loop of psutil over all processes, which ends them."""
+_PICKED = re.compile(r"\.name\(|cmdline|\.info\[|\.exe\(|\.cwd\(|create_time")
+_OPEN_TO_ALL = re.compile(r"host\s{0,3}=\s{0,3}[\"']0\.0\.0\.0[\"']")
+"""How frameworks of Python are told to serve everybody."""
 
 
 def _timed(invocation: Invocation) -> Uses | None:
@@ -219,10 +229,6 @@ def _argv(invocation: Invocation, code: str) -> list[str | None]:
 _BOMB = re.compile(
     r"while\s*\(?\s*(?:True|1|true)?\s*\)?\s*[:{]?\s*(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s+while\b|\bloop\s*(?:do|\{)\s*(?:Process\.)?fork\b"
 )
-_ENVIRONMENT = re.compile(
-    r"\bos\.environ\b(?!\s*\[|\s*\.(?!items|copy|values))|\bgetenv\(\s*\)|\bENV\.(?:each|map|select|to_a|inspect)\b|\bos\.Environ\(\)|\bSystem\.getenv\(\s*\)|\bprocess\.env\b(?!\s*[.\[])|%ENV\b|\bENV\.to_h"
-)
-"""The whole environment, and not one variable of it."""
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
 """Programs that run a line of their input as a shell command where it begins with an exclamation mark."""
 

@@ -65,6 +65,11 @@ _HOME = sought(
     "HOME home Home",
 )
 """The home directory, with the quote of a text that is joined to it."""
+_HOME_FILE = sought(r"(?<=File\()System\.getProperty\([\"']user\.home[\"']\)\s{0,3},\s{0,3}[\"']/?", "user.home")
+"""The home directory as the parent of a file, in Java and Groovy."""
+_GLOBBED = sought(r"\b(\w{1,40})(?:,\s?\w{1,40})?\s?:?=\s?filepath\.Glob\(([^\n]{1,300})\)[ \t]*\n", "Glob")
+_EACH = sought(r"\bfor\s[\w]{1,20}\s?,\s?(\w{1,40})\s?:=\srange\s(\w{1,40})\s?\{", "range")
+"""What Go finds by a pattern, and a loop over it."""
 _HOME_NAMED = sought(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)", "UserHomeDir")
 """The home directory with its error, as Go gives it."""
 _SCRATCH = sought(
@@ -102,7 +107,7 @@ _VARIABLE_SENT = sought(
     "http body data form payload params",
 )
 """A variable of the environment in an address, or in what is named as a body."""
-_HIDDEN = sought(r"(?=[eilfav-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
+_HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|unserialize\s?\(\s?file_get_contents\(\s?[\"']https?:|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load unserialize assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
 
 
 _DECODED_RUN = sought(
@@ -148,8 +153,13 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     if "ome" in code or "HOME" in code:
         code = _HOME_WITHIN.sub("~", code)
         code = _HOME_NAMED.sub(r'\1 := "~"', code)
+        code = _HOME_FILE.sub("'~/", code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
     code = _SCRATCH.sub(lambda match: f"{match[1]}{_TMP}" if match[1] else f'"{_TMP}"', code)
+    if "filepath.Glob" in code:
+        loops = {match[2]: match[1] for match in _EACH.finditer(code)}
+        code = _GLOBBED.sub(lambda match: f"{loops.get(match[1], match[1])} := {match[2]}\n", code)
+        code = _put_together(code)
     code = _put_together(plainly(_ARRAY.sub("(", code)))
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
@@ -290,6 +300,8 @@ def _put_together(code: str) -> str:
 
 def _written(match: re.Match[str], found: Uses) -> None:
     mode = (match[4] or "").lower()
+    if not mode and _OPENED_TO_WRITE.match(match.string, match.end()):
+        mode = "w"
     if _MAYBE_READS.match(match[0]) and (mode in _READ_MODES and ">" not in match[0]):
         return
     path = _literal(match).lstrip("> ")
@@ -298,6 +310,7 @@ def _written(match: re.Match[str], found: Uses) -> None:
         found.files[path] = match[4]
 
 
+_OPENED_TO_WRITE = later(r"\s?,\s?[\w|\s]{0,60}(?:O_WRONLY|O_RDWR)")
 _WRITES_TEXT = later(r"writeFile(?:Sync)?|file_put_contents|(?:File|IO)\.write")
 """Calls whose second operand is the text of the file."""
 

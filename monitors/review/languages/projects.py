@@ -11,7 +11,7 @@ from monitors.review.languages.build_files import asked, just, made
 from monitors.review.languages.containers import pods, services
 from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
 from monitors.review.languages.recipes import Recipe, npm_scripts, package_scripts
-from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, Uses, bounded
+from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg
 
 
@@ -46,9 +46,17 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.deletes += uses.deletes
         found.runs = found.runs or uses.runs
         found.hidden = found.hidden or uses.hidden
+        found.leaks = found.leaks or (uses.sends and WHOLE_ENVIRONMENT.search(code) is not None)
+        found.secret = found.secret or uses.secret
+        found.writes += [path for path in uses.writes if path.startswith("/dev/")]
+        found.reads += [path for path in uses.reads if uses.connects and _KEY.search(path)]
         found.cut = found.cut or uses.cut
     found.cut = found.cut or recipe.cut
     bounded(found, recipe.code)
+
+
+_KEY = re.compile(r"/\.ssh/id_\w{1,20}\Z|/\.aws/credentials\Z|/\.(?:netrc|git-credentials|pypirc)\Z|/\.gnupg/")
+"""Files of keys and logins, which code that asks other machines has no use for."""
 
 
 def _option(invocation: Invocation, *names: str) -> Arg | None:

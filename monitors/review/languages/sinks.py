@@ -41,6 +41,8 @@ _ALSO_LISTS = frozenset({"remove", "truncate"})
 """Names that lists, sets and open files have as well: they delete only if they are called on the module."""
 _STATEMENTS = frozenset({"execute", "executescript", "executemany", "exec_driver_sql"})
 _LOSES = re.compile(r"\s*(?:drop|truncate|delete\s+from|alter|grant|revoke|update)\b", re.IGNORECASE)
+_REBUILDS = frozenset({"pickle", "cPickle", "dill", "cloudpickle", "marshal", "jsonpickle", "joblib", "torch"})
+"""Libraries that run what a stored object says while they make it anew."""
 _LOCAL_STORES = frozenset({"sqlite3", "duckdb", "aiosqlite"})
 _SDK = {
     "boto3": "aws sdk", "botocore": "aws sdk", "huggingface_hub": "huggingface-cli repo", "github": "gh repo",
@@ -136,6 +138,8 @@ def called(
         found.scripts.append(first if " " in first.strip() else _quoted(words))
     elif owner == "sh" and name in PROGRAMS:
         found.scripts.append(_quoted([name, *(text or HOLE for text in texts)]))
+    elif name in ("load", "loads") and owner in _REBUILDS and found.connects and not _is_file(values):
+        found.hidden = found.hidden or "decodes or fetches code, and runs code"
     elif name in ("kill", "killpg", "terminate", "send_signal"):
         _killed(found, owner, values, path)
     elif name in _STATEMENTS and first and _LOSES.match(first) and not found.imports & _LOCAL_STORES:
@@ -145,6 +149,10 @@ def called(
     )
     _sdk(found, owner, name, path)
     _network(found, owner, name, values, named_, path)
+
+
+def _is_file(values: Sequence[Value]) -> bool:
+    return bool(values) and (isinstance(values[0], (OtherProcess, OpenFile)) or text_of(values[0]) is not None)
 
 
 def _handed_over(name: str, values: Sequence[Value]) -> Sequence[Value]:

@@ -1,5 +1,6 @@
 """The effects of a piece of code, as far as its text shows."""
 
+import re
 from dataclasses import dataclass, field
 
 MAX_CODE = 20_000
@@ -61,3 +62,9 @@ def bounded(found: Uses, code: str) -> None:
     elif len(found.deletes) > MAX_DELETES:
         found.cut = f"code that deletes more than {MAX_DELETES} paths"
     del found.scripts[MAX_SCRIPTS:], found.deletes[MAX_DELETES:]
+
+
+WHOLE_ENVIRONMENT = re.compile(
+    r"\bos\.environ\b(?!\s*\[|\s*\.(?!items|copy|values))|\bgetenv\(\s*\)|\bENV\.(?:each|map|select|to_a|inspect)\b|\bos\.Environ\(\)|\bSystem\.getenv\(\s*\)|\bprocess\.env\b(?!\s*[.\[])|%ENV\b|\bENV\.to_h"
+)
+"""The whole environment, and not one variable of it."""

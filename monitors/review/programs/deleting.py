@@ -187,6 +187,15 @@ def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *
             rewrite="trash",
             elevated=invocation.elevated,
         )
+    if (scene.places.project_secret(path) or _STATE.search(path)) and (path, "write") not in scene.touches:
+        return _found(
+            "files.delete-secret",
+            levels.HARM,
+            f"deletes {shown}, which projects have git ignore, so that no checkpoint has it",
+            "Move it to /var/tmp instead.",
+            shown,
+            invocation,
+        )
     risk = levels.HARM if recursive else levels.NOTED
     return Finding(
         "files.delete",
@@ -196,6 +205,10 @@ def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *
         undo="files",
         elevated=invocation.elevated,
     )
+
+
+_STATE = re.compile(r"/terraform\.tfstate(?:\.backup)?\Z")
+"""What Terraform knows of what it has made, if it is kept here."""
 
 
 def _without_workspace(

@@ -213,6 +213,15 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
                 effect=effect("file_permission", f"changes the owner of {word}", target=word),
                 elevated=invocation.elevated,
             )
+    if _SOCKET.match(path) and any(map(_OPENS_OR_SHUTS.fullmatch, invocation.args)):
+        return Finding(
+            "permissions.system",
+            levels.HARM,
+            f"lets everybody use {word}, and with it the rights of the program behind it",
+            "Let a person give one account these rights.",
+            effect=effect("file_permission", f"opens {word}", target=word),
+            elevated=invocation.elevated,
+        )
     modes = [mode for mode in invocation.args if _MINUS.fullmatch(mode) or re.fullmatch(r"[ugoa]+-[rwx]+|0?000", mode)]
     takes_away = invocation.name == "chmod" and bool(modes)
     if takes_away and (place is Place.STARTUP or _VITAL.match(path)):
@@ -284,6 +293,10 @@ _OPENS_OR_SHUTS = re.compile(
 )
 """Modes that let everybody write, or keep the owner out."""
 _MINUS = re.compile(r"-[rwx]+")
+_SOCKET = re.compile(
+    r"/(?:var/)?run/[\w./-]{1,80}\.sock\Z|/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|mem|kmem|disk/|mapper/)[\w./-]{0,80}\Z"
+)
+"""Sockets of programs with the rights of the machine, and its disks."""
 _VITAL = re.compile(r"/(?:usr/)?(?:s?bin|lib(?:32|64)?)/|/etc/")
 
 

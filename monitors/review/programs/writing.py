@@ -66,6 +66,13 @@ def writes_path(
             "writes outside the workspace, where no checkpoint reaches",
             "Write inside the workspace or to /tmp.",
         )
+    if how == "empties" and place is Place.WORKSPACE and scene.places.project_secret(path):
+        risk, rule, why, instead = (
+            levels.HARM,
+            "files.empty",
+            "takes away all that is in a file that projects have git ignore",
+            "Copy it to /var/tmp first.",
+        )
     if not known and place in (Place.HERE, Place.OTHER, Place.HOME):
         risk = levels.NOTED
     if place is Place.SYSTEM and (path == "/" or _VITAL.match(path)):
@@ -92,7 +99,7 @@ def writes_path(
         f"{why}: {shown}" if why else "",
         instead,
         effect=made,
-        undo="files" if place is Place.WORKSPACE else "",
+        undo="files" if place is Place.WORKSPACE and rule != "files.empty" else "",
         stop=place is Place.PROTECTED,
         elevated=elevated,
     )

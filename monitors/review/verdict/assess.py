@@ -85,6 +85,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         yield from model(scene, invocation)
     yield from outputs.check(scene, invocation)
     yield _endless(scene, invocation)
+    yield _all_refs(invocation) if invocation.name == "git" else None
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
 
@@ -140,6 +141,42 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
     )
 
 
+def _all_refs(invocation: Invocation) -> Finding | None:
+    """Return the finding for a deletion of all branches that a list names, whatever is taken out of it."""
+    args = invocation.args
+    sources = dict.fromkeys((*invocation.input.source, *(one for word in args for one in word.source)))
+    texts = [str(word) for one in sources for word in one.args]
+    turned = any('":"' in text or "s/^/:" in text for text in texts)
+    drops = (args[:1] == ["branch"] and has(invocation, "-D")) or (
+        args[:1] == ["push"] and (turned or has(invocation, "-d", "--delete"))
+    )
+    lists = any(one.name == "git" and not _LISTS_REFS.isdisjoint(one.args[:1]) for one in sources)
+    if not drops or not lists or any(map(_narrows, sources)):
+        return None
+    return Finding(
+        "git.delete-all",
+        levels.HARM,
+        "deletes every branch of a list, with work in them that was merged nowhere",
+        "List only merged ones: git branch --merged.",
+        effect=effect("git_discard", "deletes all branches but some"),
+    )
+
+
+def _narrows(source: Invocation) -> bool:
+    """Whether a command picks some of the branches of a list: merged ones, or those of a name."""
+    text = " ".join(source.args)
+    if source.name in ("grep", "egrep", "rg"):
+        return not any(re.match(r"-[a-zA-Z]*v", word) for word in source.args)
+    if source.name == "git":
+        return re.search(r"merged|contains|gone|refs/heads/\w|refs/remotes/\w+/\w|--list\b|-l\b|\*", text) is not None
+    return "gone" in text or (
+        source.name in ("awk", "gawk", "sed", "perl")
+        and re.search(r"/\^?\w+[/-]|~", text) is not None
+        and "!=" not in text
+    )
+
+
+_LISTS_REFS = frozenset({"branch", "for-each-ref", "ls-remote"})
 _ENDLESS = {
     "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
     "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
@@ -326,6 +363,7 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return _eased(found)
     if (
         (rule.name in ("containers.all", "containers.remove-force", "containers.prune") and _filtered(invocation))
+        or (rule.name == "git.push-force" and _to_scratch(scene, invocation))
         or (rule.name == "abuse.listens" and _shows_own(scene, invocation))
         or (rule.name == "abuse.editor" and _quiet_lua(invocation))
     ):
@@ -378,11 +416,24 @@ def _filtered(invocation: Invocation) -> bool:
     """Whether containers are picked by a name or a label, in a list of them too, or are those of one project."""
     if "prune" in invocation.args[:2]:
         return any(map(_PICKS.match, invocation.args))
+    if all(_STARTED.match(word) for word in invocation.args if not word.known) and not all(
+        word.known for word in invocation.args
+    ):
+        return True
     lists = [source for word in invocation.args for source in word.source]
     return bool(lists) and all(
         source.args[:2] == ["compose", "ps"]
+        or source.args[:1] in (["run"], ["create"])
         or (source.args[:1] in (["ps"], ["container"]) and any(map(_PICKS.match, source.args)))
         for source in lists
+    )
+
+
+def _to_scratch(scene: Scene, invocation: Invocation) -> bool:
+    """Whether a push goes to a repository in scratch space, which a test has made."""
+    named = [word for word in invocation.args if word[:1] == "/"]
+    return bool(named) and all(
+        word.known and scene.places.place(scene.path(word, invocation)) is Place.SCRATCH for word in named
     )
 
 
@@ -418,6 +469,8 @@ _EDITOR_RUNS = re.compile(
 )
 
 
+_STARTED = re.compile(r"\$\((?:docker|podman|nerdctl) (?:container )?(?:run|create) [^()`]{1,2000}\)\Z")
+"""The number of a container that the script itself has started."""
 _PICKS = re.compile(r"(?:--filter=|-f=?)?(?:name|label|ancestor|network|volume)=\S")
 """A filter of `docker ps` that picks containers by what they are called or made of."""
 
@@ -514,7 +567,7 @@ _OWN_SERVER = re.compile(
 
 
 _TRIED_HERE = re.compile(
-    r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/(?:[\w-]{0,80}[_-])?(?:tests?|testing|tmp|scratch|e2e)(?:[_-][\w-]{0,80})?(?:/|\Z)"
+    r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?/(?:[\w-]{0,80}[_-])?(?:tests?|testing|tmp|scratch|e2e|it|integration|ci)(?:[_-][\w*-]{0,80})?(?:/|\Z)"
 )
 """An address within a store of this machine, under a name that says it is for tests."""
 

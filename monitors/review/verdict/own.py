@@ -104,6 +104,8 @@ def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
             for word in _operands(words[2:], {"-b", "-B"})[:1]:
                 yield from (f"git/{places.absolute(word, one.cwd)}", f"git/{word}")
         elif named[:1] == ["stash"] and (len(named) == 1 or named[1] in ("push", "save")):
+            if not {"-a", "--all"}.isdisjoint(words):
+                return  # it takes ignored files too, which no checkpoint has
             yield f"git/stash of {places.workspace}"
         return
     yield from (f"{family}/{words[at + 1]}" for at, word in enumerate(words[:-1]) if word in _NAMES)

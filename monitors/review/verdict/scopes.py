@@ -14,7 +14,7 @@ SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "databas
 """Rules whose harm is care in such a scope."""
 
 _REHEARSAL = re.compile(
-    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo)(?=$|[\s._/:@-])|\b(?-i:Test|Dev|Local)(?=[A-Z])",
+    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo|integration)(?=$|[\s._/:@-])|\b(?-i:Test|Dev|Local)(?=[A-Z])|(?<=\w[_-])it(?=[_./-]\w)",
     re.IGNORECASE,
 )
 _FOR_REAL = re.compile(
@@ -37,7 +37,7 @@ _NAMES_SCOPE = re.compile(
 )
 """Variables that name an environment, or a store."""
 _DROPS_DATABASE = re.compile(
-    r"\s*(?:drop|create)\s+(?:database|schema)\s+(?:if\s+(?:not\s+)?exists\s+)?[\"'`]?([\w-]{1,80})[\"'`]?(?:\s+cascade)?\s*\Z",
+    r"\s*(?:drop|create)\s+(?:database|schema)\s+(?:if\s+(?:not\s+)?exists\s+)?[\"'`]?([\w-]{1,80})[\"'`]?(?:\s+cascade)?(?:\s+(?:with\s+\(force\)|(?:default\s+)?character\s+set|(?:default\s+)?charset|collate|owner|encoding|template)\b[^;]{0,100})?\s*\Z",
     re.IGNORECASE,
 )
 """A statement that throws away a whole database or makes it, with the name of that."""
