@@ -69,7 +69,7 @@ _HOME_FILE = sought(r"(?<=File\()System\.getProperty\([\"']user\.home[\"']\)\s{0
 """The home directory as the parent of a file, in Java and Groovy."""
 _GLOBBED = sought(r"\b(\w{1,40})(?:,\s?\w{1,40})?\s?:?=\s?filepath\.Glob\(([^\n]{1,300})\)[ \t]*\n", "Glob")
 _EACH = sought(r"\bfor\s[\w]{1,20}\s?,\s?(\w{1,40})\s?:=\srange\s(\w{1,40})\s?\{", "range")
-"""What Go finds by a pattern, and a loop over it."""
+"""A search by a pattern in Go, and a loop over its result."""
 _HOME_NAMED = sought(r"\b(\w{1,40}),\s{0,9}\w{1,40}\s{0,9}:?=\s{0,9}os\.UserHomeDir\(\)", "UserHomeDir")
 """The home directory with its error, as Go gives it."""
 _SCRATCH = sought(

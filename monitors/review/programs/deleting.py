@@ -208,7 +208,7 @@ def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *
 
 
 _STATE = re.compile(r"/terraform\.tfstate(?:\.backup)?\Z")
-"""What Terraform knows of what it has made, if it is kept here."""
+"""The state of Terraform, if it is kept here."""
 
 
 def _without_workspace(
