@@ -100,6 +100,7 @@ async def test_nothing_planted_stands_in_what_was_written(stage: Stage, caplog: 
                 shown = await anyio.to_thread.run_sync(stage.chaperon, "tail", "--export", "--no-follow")
             async with served(stage.base) as (daemon, _):
                 assert "[mail:" in daemon.board.summary("a1").task.prompt
+                await until(lambda: daemon.exporting[0].position == daemon.journal.last)
         exported = received(server)
     assert PLANTED["mail"] in stage.told(), "the model was told all of it"
     assert (stage.repo / "copy.txt").read_text() == customers.read_text()

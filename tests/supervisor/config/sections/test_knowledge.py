@@ -50,7 +50,7 @@ def test_a_program_of_the_users_own_stands_in_for_the_built_in_one_and_takes_no_
 
 
 def test_a_launcher_of_the_users_own_is_looked_through() -> None:
-    command = "with-vault prod 'cd /; rm -r etc'"
+    command = "with-vault prod 'if true; then rm -r /etc; fi'"  # several of plain words are seen without it
     settings = configured(
         launchers=[{"command": "with-vault", "skip": 1, "joined": True, "yes": "with-vault prod true"}]
     )
