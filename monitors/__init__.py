@@ -11,7 +11,6 @@ learning           learning from outcomes
 masking            records without secrets and personal data
 per_subagent       subagents watched apart
 personal_patterns  the shapes of personal data
-quick_values       frozen values that are made by the thousand
 secret_patterns    the shapes of secrets
 sensitivity        how eagerly patterns are reported, and what each pattern's settings share
 streaks            issues of one detector that are open

@@ -7,7 +7,6 @@ from typing import Any, Literal, Protocol
 from monitors.contract.subjects import subject_of
 from monitors.contract.tasks import Task
 from monitors.contract.words import Decision, Severity
-from monitors.quick_values import make_quickly
 
 CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 """Tools of the CLI whose success changes a file."""
@@ -191,6 +190,3 @@ class Reviewer(Protocol):
     def review(self, action: Action, context: ReviewContext) -> Review:
         """Say what the action would do and whether it may run."""
         ...
-
-
-make_quickly(Action, SideEffect, Touch, Factor, Review, PastCall, ReviewContext)

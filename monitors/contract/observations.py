@@ -11,7 +11,6 @@ from typing import Any
 from monitors.contract.actions import Review
 from monitors.contract.error_lines import ErrorLevel
 from monitors.contract.tasks import Task
-from monitors.quick_values import make_quickly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,5 +185,3 @@ Observation = (
     | ErrorLineSeen
     | WorkChecked
 )
-
-make_quickly(ToolCalled, ToolReturned, AgentSpoke, TokensUsed, UsageSeen)

@@ -11,7 +11,6 @@ from typing import Any
 from interventions.decisions import Incident, LimitsInForce
 from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.tasks import Task
-from monitors.quick_values import make_quickly
 from supervisor.protocol.events import AnyEvent
 from supervisor.protocol.moments import RunMoment
 from supervisor.protocol.rollbacks import RollbackOptions
@@ -215,5 +214,3 @@ Command = (
     | LookAtSettings
     | RestoreCheckpoint
 )
-
-make_quickly(WriteEvent, SendLine, StartTimer, Capture)

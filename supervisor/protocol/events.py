@@ -7,7 +7,6 @@ decide otherwise.
 Each kind is one frozen dataclass; `kind` is its name in the journal and never changes its meaning.
 """
 
-from monitors.quick_values import make_quickly
 from supervisor.protocol.kinds.daemon import (
     AgentForgotten,
     DaemonStarted,
@@ -321,5 +320,3 @@ AgentRequest = (
     | HostDenied
 )
 """Requests of a person about one agent."""
-
-make_quickly(LineReceived, InputAccepted, ReviewMade, CheckpointMade)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from monitors.quick_values import make_quickly
-
 
 @dataclass(frozen=True, slots=True)
 class RunMoment:
@@ -21,6 +19,3 @@ class RunMoment:
     """Seconds since an action failed; None if none has."""
     state: str = ""
     """The agent's state. Example: `running`."""
-
-
-make_quickly(RunMoment)

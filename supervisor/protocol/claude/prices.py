@@ -7,8 +7,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-from monitors.quick_values import make_quickly
-
 MILLION = 1_000_000
 
 
@@ -189,6 +187,3 @@ def _sum(mine: float | None, other: float | None, sign: int) -> float | None:
     if mine is None and other is None:
         return None
     return round((mine or 0.0) + sign * (other or 0.0), 9)
-
-
-make_quickly(Spent)
