@@ -12,8 +12,8 @@ from monitors.review.scene.places import ActionPlaces
 from monitors.review.shell.invocation import Arg, Invocation
 from monitors.review.verdict.scopes import LOCAL_CLUSTER, names_production
 
-_MAKES = frozenset({"create", "launch", "add", "mb", "install", "mk", "make", "createdb", "clone", "up", "start"})
-"""Verbs behind which the name of what is made stands."""
+_MAKES = frozenset({"create", "launch", "add", "mb", "install", "mk", "make", "createdb", "clone"})
+"""Verbs behind which the name of what is made stands; what is started was there before."""
 _NAMES = frozenset({"--name", "--hostname", "--cluster-name", "--profile"})
 """Options whose value is the name of what is made."""
 _NOUNS = frozenset({"pod", "pods", "ns", "namespace", "cluster", "clusters", "deployment", "deploy", "job", "volume", "container", "network", "svc", "service", "instance", "instances", "vm", "machine", "bucket", "database", "db", "worktree", "branch", "environment"})  # fmt: skip

@@ -56,6 +56,8 @@ def test_what_was_made_before_is_taken_back_in_the_same_call_or_a_later_one(maki
         ("helm install app ./chart", "kubectl delete deployment app"),
         ("helm install app ./chart", "helm uninstall app other"),
         ("createdb a42", "dropdb app"),
+        ("lxc start app", "lxc delete -f app"),
+        ("gcloud compute instances start app", "gcloud compute instances delete app"),
         ("docker compose -f a.yml up -d", "docker compose -f b.yml down -v"),
     ],
 )
