@@ -87,6 +87,10 @@ class Yard:
             if process_tree.states(pid) - process_tree.GONE and mark in process_tree.read(f"/proc/{pid}/environ")
         }
 
+    def names(self) -> list[str]:
+        """Return the names of these processes; one that has not yet become its program has another's."""
+        return [process_tree.read(f"/proc/{pid}/comm").strip() for pid in self.living()]
+
     async def everything(self, shim: ShimClient) -> list[ShimEvent]:
         """All that is still to come."""
         with anyio.fail_after(PATIENCE_SECONDS):
