@@ -166,7 +166,7 @@ async def test_the_gates_arguments_keep_all_servers_from_being_started(place: Pl
 async def test_a_variable_of_the_project_counts_unless_one_of_the_command_line_wins(place: Place) -> None:
     place.project, place.local = {"env": {"ONE": "theirs", "TWO": "theirs"}}, {"env": {"ONE": "locals"}}
     place.user = {"env": {"ONE": "users"}}
-    look = "echo [$ONE] [$TWO]"
+    look = 'echo "[$ONE] [$TWO]"'
     assert await place.play(look, ONE="own") == ["[locals] [theirs]"]
     arguments = gate_arguments(more={"env": {"ONE": "mine", "TWO": ""}})
     assert await place.play(look, arguments=arguments, ONE="own") == ["[mine] []"]
@@ -214,7 +214,7 @@ async def test_a_worktree_has_the_local_settings_of_its_main_checkout(place: Pla
     await anyio.run_process([*git, "worktree", "add", "--quiet", str(place.workspace)])
     place.write("main/.claude/settings.local.json", {"env": {"NAME": "of the main checkout"}})
     place.write("main/.claude/settings.json", {"env": {"OTHER": "theirs"}})
-    assert await place.play("echo [$NAME] [$OTHER]") == ["[of the main checkout] []"]
+    assert await place.play('echo "[$NAME] [$OTHER]"') == ["[of the main checkout] []"]
 
 
 async def test_leaving_the_projects_settings_out_leaves_its_words_and_skills_out_too(place: Place) -> None:
@@ -225,7 +225,7 @@ async def test_leaving_the_projects_settings_out_leaves_its_words_and_skills_out
     )
     for arguments, there in (((), True), (("--setting-sources", "user"), False)):
         place.project = {"env": {"NAME": "theirs"}}
-        told = await place.play("echo [$NAME]", arguments=arguments)
+        told = await place.play('echo "[$NAME]"', arguments=arguments)
         assert told == (["[theirs]"] if there else ["[]"])
         assert [text in place.sent for text in ("the-words-of-the-project", "the-skill-of-the-project")] == [
             there,
@@ -236,7 +236,7 @@ async def test_leaving_the_projects_settings_out_leaves_its_words_and_skills_out
 # ── settings that change in mid-run ───────────────────────────────────────────────────────────────────────────────────
 
 NEW = {"env": {"NAME": "new", "ANTHROPIC_API_KEY": "foreign"}}
-LOOK = ("echo [$NAME]", "sleep 3", "sleep 1; echo [$NAME]", "echo [$NAME]")
+LOOK = ('echo "[$NAME]"', "sleep 3", 'sleep 1; echo "[$NAME]"', 'echo "[$NAME]"')
 """The CLI looks at its files once a second or so, and waits until they stay as they are."""
 
 
