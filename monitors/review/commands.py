@@ -23,7 +23,7 @@ from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
-from monitors.review.verdict.own import own_things
+from monitors.review.verdict.own import git_folder, in_scratch, own_things
 from monitors.review.verdict.scopes import turned_to_production
 
 Seen = tuple[Finding, Invocation]
@@ -362,6 +362,8 @@ def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
             continue
         words = [str(word) for word in one.args if word[:1] != "-"]
         if words[:2] in (["remote", "add"], ["remote", "set-url"]) and len(words) > 2:
+            if in_scratch(arg(words[-1]), git_folder(one, scene.places), scene.places):
+                continue  # a trial's
             changed.add(words[2] if words[1] == "add" else "")
         elif words[:1] == ["push"] and changed.union(
             earlier := set(origins.remotes(scene, one.cwd or scene.places.cwd))

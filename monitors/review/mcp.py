@@ -156,21 +156,31 @@ def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:
     return bool(_DELETES.intersection([*verbs, *words_of(f"mcp__x__{operation}")[0]])) and bool(_SHARED & kinds)
 
 
-_GUARDS = frozenset({"protection", "protections", "ruleset", "rulesets", "mfa", "2fa", "totp", "firewall", "waf", "encryption", "versioning", "audit", "retention", "guardrail", "guardrails", "lock", "locks"})  # fmt: skip
+_GUARDS = frozenset({"protection", "protections", "ruleset", "rulesets", "mfa", "2fa", "totp", "firewall", "waf", "encryption", "versioning", "audit", "retention", "guardrail", "guardrails", "lock", "locks", "protected"})  # fmt: skip
 """Things that keep others from harm."""
 _TURNS_OFF = frozenset({"disable", "delete", "remove", "bypass", "suspend", "unlock", "off"})
 _CHANGES = frozenset({"update", "set", "edit", "modify", "change", "configure", "put", "patch", "toggle"})
 _OFF = (False, None, 0, "", "off", "disabled", "none", "false", "no", "suspended")
 
 
+_LETS = re.compile(
+    r"(?:allow|bypass|skip|disable|ignore|permit)(?=_|[A-Z])|.*(?:_|(?<=[a-z])(?=[A-Z]))(?:disabled|Disabled|bypass|Bypass)\Z"
+)
+"""Beginnings and ends of the names of fields that let through what a protection keeps out."""
+
+
 def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
-    """Whether the tool takes a protection away: by its verb, or because it is given one as off."""
+    """Whether the tool takes a protection away: by its verb, because it is given one as off, or is to let things by."""
     if _GUARDS.isdisjoint(verbs):
         return False
-    values = list(islice(given.values(), MAX_FIELDS))
+    changes = not _CHANGES.isdisjoint(verbs)
+    said = [one for _, fields in islice(_mappings(given), 20) for one in islice(fields.items(), MAX_NAMED)]
+    if changes and any(value is True and _LETS.match(str(name)) for name, value in said):
+        return True
+    values = [value for name, value in islice(given.items(), MAX_FIELDS) if not _LETS.match(str(name))]
     off = any(isinstance(value, _PLAIN) and value in _OFF for value in values)
     off = off and not any(value is True or isinstance(value, Mapping) for value in values)
-    return not _TURNS_OFF.isdisjoint(verbs) or (off and not _CHANGES.isdisjoint(verbs))
+    return not _TURNS_OFF.isdisjoint(verbs) or (off and changes)
 
 
 _FOR_GOOD = frozenset({"permanent", "permanently", "skip_trash", "skiptrash", "hard_delete", "harddelete", "bypass_trash", "purge"})  # fmt: skip

@@ -5,11 +5,12 @@ What it then takes away again by the same program, and by the same name, was its
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from monitors.contract.actions import Origin
-from monitors.review.scene.places import ActionPlaces
+from monitors.review.scene.places import ActionPlaces, Place
 from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.state.copying import CLONE_VALUES
 from monitors.review.verdict.scopes import LOCAL_CLUSTER, names_production
 
 _MAKES = frozenset({"create", "launch", "add", "mb", "install", "mk", "make", "createdb", "clone"})
@@ -19,7 +20,7 @@ _NAMES = frozenset({"--name", "--hostname", "--cluster-name", "--profile"})
 _NOUNS = frozenset({"pod", "pods", "ns", "namespace", "cluster", "clusters", "deployment", "deploy", "job", "volume", "container", "network", "svc", "service", "instance", "instances", "vm", "machine", "bucket", "database", "db", "worktree", "branch", "environment"})  # fmt: skip
 """Kinds of things, which stand beside their names."""
 _TAKES = frozenset({"rm", "rb", "rmi", "remove", "delete", "destroy", "uninstall", "drop", "stop", "kill", "down", "purge", "undefine", "del"})  # fmt: skip
-_MADE = frozenset({"container", "cluster", "cloud", "storage", "database", "hosting", "infrastructure", "messaging", "git_discard"})  # fmt: skip
+_MADE = frozenset({"container", "cluster", "cloud", "storage", "database", "hosting", "infrastructure", "messaging", "git_discard", "git_push", "git_change", "file_delete"})  # fmt: skip
 """Effects of which a script takes back what it has made."""
 _FAMILY = {"oc": "kubectl", "k": "kubectl", "createdb": "postgres", "dropdb": "postgres", "incus": "lxc"}
 _CLUSTERED = frozenset({"kubectl", "oc", "k", "helm", "helmfile", "skaffold", "kustomize", "istioctl", "linkerd", "cilium", "flux", "argocd"})  # fmt: skip
@@ -56,12 +57,81 @@ def own_things(
         if one.name in _CLUSTERED or one.name in LOCAL_CLUSTER or one.name == "kubectx":
             turned = _turned(one)
             local = local if turned is None else turned
-        if not names_production(one) and (
-            (local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places))
-        ):
+        if (
+            not names_production(one)
+            and ((local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places)))
+        ) or (one.name == "git" and _of_trial(one, known, places)):
             found.add(id(one))
         known.update(_made(one, places))
+        if one.name == "git":
+            known.difference_update(_turned_away(one, places))
     return frozenset(found), [Origin(MADE + name, "made", "") for name in sorted(known - set(made))[:MAX_MADE]]
+
+
+_INIT_VALUES = (
+    "-b",
+    "--initial-branch",
+    "--template",
+    "--object-format",
+    "--ref-format",
+    "--separate-git-dir",
+    "--shared",
+)
+_SET_ASIDE = frozenset({"reset", "clean", "checkout", "restore", "switch"})
+"""Subcommands of git that lose files of a working tree, and nothing that another one has."""
+
+
+def in_scratch(word: Arg, at: str, places: ActionPlaces) -> bool:
+    """Whether a word names a repository in scratch space, as a path or an address of one."""
+    path = word.removeprefix("file://")
+    named = path[:1] in "/.~" or word != path
+    return word.known and named and places.place(places.absolute(path, at)) is Place.SCRATCH
+
+
+def git_folder(one: Invocation, places: ActionPlaces) -> str:
+    """The folder in which git works, by `-C` too."""
+    folder = one.cwd or places.cwd
+    for option, value in pairwise(one.args):
+        folder = places.absolute(value, folder) if option == "-C" else folder
+    return folder
+
+
+def _repository(one: Invocation, places: ActionPlaces) -> str:
+    """The folder of the repository that `git init`, or a clone of one of this machine, makes in scratch space."""
+    named = one.operands((*CLONE_VALUES, *_INIT_VALUES, "-C"))
+    at = git_folder(one, places)
+    if named[:1] == ["init"]:
+        folder = places.absolute(named[1], at) if len(named) > 1 else at
+    elif named[:1] == ["clone"] and len(named) > 1 and in_scratch(named[1], at, places):
+        own = named[1].rstrip("/").rpartition("/")[2].removesuffix(".git")
+        folder = places.absolute(named[2] if len(named) > 2 else own, at)
+    else:
+        return ""
+    return folder if places.place(folder) is Place.SCRATCH else ""
+
+
+def _of_trial(one: Invocation, known: Collection[str], places: ActionPlaces) -> bool:
+    """Whether git works in a repository that the run made in scratch space, or only on files that lie there."""
+    at, named = git_folder(one, places), one.operands(("-C", "-c"))
+    if {"--git-dir", "--work-tree"}.intersection(word.partition("=")[0] for word in one.args) or one.assignments:
+        return False
+    if named[:1] == ["push"] and len(named) > 1 and (in_scratch(named[1], at, places)):
+        return True
+    tops = (at[:end] for end in range(1, len(at) + 1) if at[end : end + 1] in ("", "/"))
+    if known and any(f"git/repository {top}" in known for top in tops):
+        return named[:1] != ["push"] or len(named) < 2 or re.match(r"[\w-]+\Z", named[1]) is not None
+    return not _SET_ASIDE.isdisjoint(named[:1]) and places.place(at) is Place.SCRATCH
+
+
+def _turned_away(one: Invocation, places: ActionPlaces) -> Iterator[str]:
+    """Yield the repository that has been given a remote which is no trial."""
+    named = one.operands(("-C", "-c", "-t", "-m"))
+    if named[:2] in (["remote", "add"], ["remote", "set-url"]) or named[:1] == ["config"]:
+        at = git_folder(one, places)
+        if named[0] == "config" and not any("url" in word.lower() for word in named):
+            return
+        if not in_scratch(named[-1], at, places):
+            yield f"git/repository {at}"
 
 
 def _turned(one: Invocation) -> bool | None:
@@ -99,6 +169,8 @@ def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
             yield compose
         return
     if one.name == "git":
+        if folder := _repository(one, places):
+            yield f"git/repository {folder}"
         named = [word for word in words if word[:1] != "-"]
         if named[:2] == ["worktree", "add"]:
             for word in _operands(words[2:], {"-b", "-B"})[:1]:

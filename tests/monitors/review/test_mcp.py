@@ -23,6 +23,9 @@ def reviewed(tool: str, given: Mapping[str, Any]) -> Review:
     [
         ("postgres__query", {"sql": "DROP TABLE users"}),
         ("github__update_branch_protection", {"branch": "main", "enforce_admins": False}),
+        ("github__update_branch_protection", {"branch": "main", "allow_force_pushes": True, "enforce_admins": True}),
+        ("gitlab__update_protected_branch", {"name": "main", "allow_force_push": True}),
+        ("github__set_branch_protection", {"branch": "main", "rules": {"allow_deletions": True}}),
         ("cloud__disable_firewall", {"zone": "a"}),
         ("gmail__delete_messages", {"query": "in:anywhere"}),
         ("gmail__delete_message", {"id": "1", "permanent": True}),
@@ -88,6 +91,7 @@ def test_a_call_that_harms_is_stopped_by_its_verb_and_fields(tool: str, given: M
         ("shell__execute", {"command": "bash", "args": ["-c", "npm test"]}),
         ("aws__call", {"service": "ec2", "operation": "DescribeInstances"}),
         ("github__delete_branch", {"owner": "o", "repo": "r", "branch": "test-1"}),
+        ("github__update_branch_protection", {"branch": "main", "allow_force_pushes": False}),
         ("memory__delete_entities", {"entityNames": ["x"]}),
         ("linear__delete_issue", {"id": "ABC-1", "title": "test"}),
         ("github__remove_label", {"owner": "o", "repo": "r", "name": "bug"}),

@@ -79,3 +79,35 @@ def test_the_loss_of_anything_else_is_stopped(making: str, taking: str) -> None:
 )
 def test_a_cluster_of_this_machine_to_which_the_script_has_turned_is_no_loss(command: str, stopped: bool) -> None:
     assert (last(command) in STOPPED) == stopped
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git init -q /tmp/r && cd /tmp/r && git push -f . HEAD:refs/heads/x",
+        "git init -q --bare /tmp/o.git && git clone -q /tmp/o.git /tmp/w && cd /tmp/w && git push --force origin main",
+        "git init /tmp/r && git -C /tmp/r remote add origin /tmp/o.git && git -C /tmp/r push --mirror origin",
+        "git init /tmp/r && cd /tmp/r && git stash drop && git filter-branch --tree-filter true HEAD",
+        "git push --delete file:///tmp/o.git old",
+        "git clone -q . /tmp/t && cd /tmp/t && git reset -q --hard HEAD~3 && git clean -fdx",
+    ],
+)
+def test_a_repository_for_trial_in_scratch_space_is_no_loss(command: str) -> None:
+    assert last(command) not in STOPPED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git init /tmp/r && cd /tmp/r && git remote add origin git@github.com:a/b.git && git push -f origin main",
+        "git init /tmp/r && cd /tmp/r && git push -f git@github.com:a/b.git main",
+        "git init /tmp/r && git push -f origin main",
+        "git init /tmp/r && git -C /home/ann/other reset --hard",
+        "git clone git@github.com:a/b.git /tmp/b && cd /tmp/b && git push -f origin main",
+        "git worktree add /tmp/w && cd /tmp/w && git stash clear",
+        "git init /home/ann/other && cd /home/ann/other && git stash clear",
+        "cd /tmp && git --git-dir=/home/ann/other/.git --work-tree=/home/ann/other reset --hard",
+    ],
+)
+def test_a_repository_that_others_have_is_a_loss_wherever_it_is_worked_on(command: str) -> None:
+    assert last(command) in STOPPED
