@@ -1,6 +1,7 @@
 """The real CLI pushes out of a sandbox to a remote with a login that it never has."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,19 @@ from supervisor.rehearsal.script import Say
 from supervisor.runtime.sandbox.entry import PROXY_PORT
 from tests.stages.git_server import git_server
 from tests.stages.live import bash, git_environment, live, make_repository
-from tests.stages.walled import needs, over
+from tests.stages.walled import base_outside_of_tmp, needs, over
 
 pytestmark = pytest.mark.real_cli
+
+
+@pytest.fixture
+def base(tmp_path: Path, kind: str) -> Iterator[Path]:
+    """A folder for state and home: Landlock cannot hide them below /tmp."""
+    if kind != "landlock":
+        yield tmp_path
+        return
+    with base_outside_of_tmp() as made:
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -24,16 +35,16 @@ pytestmark = pytest.mark.real_cli
     ],
 )
 async def test_an_agent_in_a_sandbox_pushes_to_a_named_remote_and_to_no_other_and_never_has_the_login(
-    tmp_path: Path, kind: str, profile: str
+    base: Path, kind: str, profile: str
 ) -> None:
-    home = tmp_path / "home"
+    home = base / "home"
     home.mkdir(exist_ok=True)
-    make_repository(tmp_path / "repo", {"a.txt": "a"})
-    with git_server(tmp_path / "server", "team/project.git", "others/project.git") as server:
+    make_repository(base / "repo", {"a.txt": "a"})
+    with git_server(base / "server", "team/project.git", "others/project.git") as server:
         (home / ".gitconfig").write_text("[credential]\n\thelper = store\n")
         (home / ".git-credentials").write_text(f"https://ann:planted-password@127.0.0.1:{server.port}\n")
         for name, path in (("origin", "team/project.git"), ("other", "others/project.git")):
-            words = ["git", "-C", str(tmp_path / "repo"), "remote", "add", name, f"{server.address}/{path}"]
+            words = ["git", "-C", str(base / "repo"), "remote", "add", name, f"{server.address}/{path}"]
             subprocess.run(words, check=True, env=git_environment(home))
         policy = {
             "agent": {"sandbox": kind},
@@ -55,7 +66,7 @@ async def test_an_agent_in_a_sandbox_pushes_to_a_named_remote_and_to_no_other_an
             Say("done"),
         )
         environ = {"SSL_CERT_FILE": str(server.certificate)}
-        async with live(tmp_path, steps, policy, environ) as stage:
+        async with live(base, steps, policy, environ) as stage:
             await stage.submit("work")
             assert await over(stage) is AgentState.DONE
             assert server.log("team/project.git", "work").splitlines()[0] == "work"
@@ -72,5 +83,5 @@ async def test_an_agent_in_a_sandbox_pushes_to_a_named_remote_and_to_no_other_an
             assert "GIT_CONFIG_VALUE_0" in (stage.repo / "environment.txt").read_text()
         secrets = b"planted-password", server.login.removeprefix("Basic ").encode()
         for folder in ("repo", "state"):
-            for written in (each for each in (tmp_path / folder).rglob("*") if each.is_file()):
+            for written in (each for each in (base / folder).rglob("*") if each.is_file()):
                 assert not any(secret in written.read_bytes() for secret in secrets), written

@@ -135,7 +135,14 @@ def sandboxes(config: Config, places: StatePaths, environ: Mapping[str, str]) ->
     own = places.chaperons, places.runtime, config_home(environ) / "chaperon", Path("/etc/chaperon")
     workspaces = worktree_rules(config, places, environ).folder
     return Sandboxes(
-        config.agent.sandbox, config.sandbox, home(environ), own, environ, workspaces, config.agent.max_processes
+        config.agent.sandbox,
+        config.sandbox,
+        home(environ),
+        own,
+        environ,
+        workspaces,
+        config.agent.max_processes,
+        in_tmp=places.runtime if places.shared_tmp else None,
     )
 
 

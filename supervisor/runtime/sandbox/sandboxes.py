@@ -112,6 +112,8 @@ class Sandboxes:
         workspaces: Folder of agents' own workspaces, of which an agent in the profile `container` sees its own alone.
         max_processes: Most processes and threads of one agent in bubblewrap; None for no bound.
         entry_program: The last step into a sandbox; it is used in its compiled form, if that is beside it.
+        in_tmp: The hidden folder that may lie in /tmp under Landlock: that of the sockets, which refuse agents, on a
+            machine that names no other.
     """
 
     def __init__(
@@ -124,7 +126,9 @@ class Sandboxes:
         workspaces: Path | None = None,
         max_processes: int | None = None,
         entry_program: Path = ENTRY,
+        in_tmp: Path | None = None,
     ) -> None:
+        self._in_tmp = in_tmp
         self._entry_program = entry_program
         self._workspaces = workspaces
         self._max_processes = max_processes if machine.counts_by_namespace(platform.release()) else None
@@ -322,6 +326,8 @@ class Sandboxes:
         script, git = self._git(site, "", GIT_HELPER, f"{site.gateway}/{SOCKET}")
         read += [each for each in (apart, script and script.parent, script and GIT_HELPER) if each is not None]
         repository = [mount.target for mount in place.repository() if mount.kind == "write"]
+        if not whole:
+            self._check_written(site.workspace)
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
             files=not whole,
@@ -340,6 +346,18 @@ class Sandboxes:
         words = landlock.words(last.command, plan)
         settings = {SHELL_PREFIX: str(apart)} if apart is not None else {}
         return SandboxedLaunch(tuple(words), str(program), {**site.environment, **git}, settings)
+
+    def _check_written(self, workspace: Path) -> None:
+        """Refuse a place to write that holds what is hidden: Landlock opens a folder whole, and takes nothing out."""
+        for place in (*LANDLOCK_WRITE, str(workspace)):
+            kept = self._hidden if place == str(workspace) else (*self._hidden, self._home)
+            for hidden in kept:
+                if hidden != self._in_tmp and Path(os.path.realpath(hidden)).is_relative_to(os.path.realpath(place)):
+                    raise SandboxError(
+                        f"Under Landlock agents write all of {place}, and {str(hidden)!r} lies in it, which they must not "
+                        "see; nothing was started.",
+                        way_out="Set agent.sandbox to bubblewrap, or start the daemon with that folder elsewhere.",
+                    )
 
     def _shown(self, place: layout.HostLayout, further: Sequence[Path]) -> Iterator[Path]:
         """Yield what may be read; a folder that holds the home directory or chaperon's own is taken apart."""

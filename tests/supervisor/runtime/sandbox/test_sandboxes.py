@@ -22,7 +22,13 @@ from tests.stages.walled import needs
 NOWHERE = {"PATH": "/nowhere"}
 
 
+NOT_THERE = Path("/srv/chaperon-test")
+"""Where a home directory may be that nobody looks into: Landlock cannot hide one below /tmp, where tests lie."""
+
+
 def sandboxes(base: Path, kind: SandboxKind, section: SandboxSection | None = None) -> Sandboxes:
+    if kind == "landlock":
+        return Sandboxes(kind, section or SandboxSection(), NOT_THERE, (), os.environ)
     return Sandboxes(kind, section or SandboxSection(), base / "ada", (base / "ada/state",), os.environ)
 
 
@@ -110,7 +116,8 @@ def test_without_a_compiled_program_the_one_of_python_holds_agents_and_keeps_com
     (tmp_path / "repo").mkdir()
     alone = shutil.copy(ENTRY, tmp_path)
     section = SandboxSection()
-    made = Sandboxes(kind, section, tmp_path / "ada", (tmp_path / "ada/state",), os.environ, entry_program=Path(alone))
+    home = NOT_THERE if kind == "landlock" else tmp_path / "ada"
+    made = Sandboxes(kind, section, home, (), os.environ, entry_program=Path(alone))
     about = replace(site(tmp_path), cli="/bin/sh")
     launch = made.wrap(about)
     assert "-I" in launch.words
@@ -173,7 +180,7 @@ def test_the_bound_on_processes_is_given_to_a_sandbox_with_a_namespace_of_its_ow
     for kind in ("bubblewrap", "landlock"):
         if kind == "landlock" and abi() < 3:
             continue
-        made = Sandboxes(kind, SandboxSection(), tmp_path / "ada", (), os.environ, max_processes=7).wrap(site(tmp_path))
+        made = Sandboxes(kind, SandboxSection(), NOT_THERE, (), os.environ, max_processes=7).wrap(site(tmp_path))
         assert ("--processes 7" in " ".join(made.words)) is (kind == "bubblewrap")
 
 
@@ -188,6 +195,35 @@ def test_landlock_opens_no_folder_of_the_system_that_holds_chaperons_own_or_the_
     for hidden in ("/var/lib/chaperon/ada", "/etc/shadow", "/run/user/1000/bus", "/dev/sda", "/dev/kvm"):
         assert not [each for each in shown if Path(hidden).is_relative_to(each)]
     assert "/dev/null" in named
+
+
+@pytest.mark.skipif(abi() < LEAST_ABI, reason="no Landlock here")
+@pytest.mark.parametrize(
+    ("workspace", "home", "state"),
+    [
+        ("repo", "/srv/ada", "/tmp/ada/state"),
+        ("repo", "/tmp/ada", "/srv/state"),
+        ("/srv/ada", "/srv/ada", "/srv/ada/.local/state"),
+    ],
+)
+def test_landlock_starts_nothing_if_chaperons_own_or_the_home_directory_lies_in_what_agents_write(
+    tmp_path: Path, workspace: str, home: str, state: str
+) -> None:
+    about = replace(site(tmp_path), workspace=tmp_path / workspace)
+    with pytest.raises(SandboxError, match="lies in it, which they must not see; nothing was started"):
+        Sandboxes("landlock", SandboxSection(), Path(home), (Path(state),), os.environ).wrap(about)
+    whole = SandboxSection(profile="open")  # which promises less
+    assert Sandboxes("landlock", whole, Path(home), (Path(state),), os.environ).wrap(about).words
+
+
+@pytest.mark.skipif(abi() < LEAST_ABI, reason="no Landlock here")
+@pytest.mark.parametrize("workspace", ["repo", "/srv/ada"])
+def test_landlock_starts_agents_in_a_home_directory_and_beside_sockets_in_tmp(tmp_path: Path, workspace: str) -> None:
+    about, sockets = replace(site(tmp_path), workspace=tmp_path / workspace), Path("/tmp/chaperon-1000")
+    made = Sandboxes(
+        "landlock", SandboxSection(), Path("/srv/ada"), (Path("/srv/state"), sockets), os.environ, in_tmp=sockets
+    )
+    assert made.wrap(about).words
 
 
 @needs("bubblewrap")
