@@ -13,6 +13,7 @@ from monitors.review.languages.interpreters import code_uses, unknown_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
 from monitors.review.programs.coreutils import MODELS
 from monitors.review.programs.outputs import made
+from monitors.review.programs.unheld import asked_of_git
 from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
@@ -63,6 +64,7 @@ def command_findings(
     scene.files = dict(walk.overlay.texts())
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
+    scene.commands, scene.ignored = walk.invocations, frozenset(asked_of_git(walk.invocations, scene))
     if walk.overlay.linked:
         scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
     scene.beside = walk.beside
@@ -93,7 +95,7 @@ def command_findings(
         )
         if found is not None
     ]
-    scene.within = _by_nobody
+    scene.within, scene.commands = _by_nobody, ()
     walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
 

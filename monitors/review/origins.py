@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
-from monitors.review.checks.carried import tells, tells_all
+from monitors.review.checks.carried import confides
 from monitors.review.checks.shells import DECODERS, downloads, from_strangers
 from monitors.review.languages.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
 from monitors.review.languages.uses import MAX_CODE
@@ -104,7 +104,7 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
 def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     made: list[Origin] = []
     for path, sources in walk.overlay.written():
-        origin = _origin(path, sources) or _long(scene, walk, path, sources)
+        origin = _origin(scene, path, sources) or _long(scene, walk, path, sources)
         if origin is not None:
             made.append(origin)
         elif any(below(known, path) for known in scene.past):
@@ -115,17 +115,17 @@ def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     yield from made
 
 
-def _origin(path: str, sources: tuple[Invocation, ...]) -> Origin | None:
+def _origin(scene: Scene, path: str, sources: tuple[Invocation, ...]) -> Origin | None:
     if path.startswith("/dev/"):
         return None
     found = next(filter(downloads, sources), None)
     if found is not None:
         return Origin(path, "downloaded", found.text()[:MAX_BY])
-    found = next((one for one in sources if one.name in DECODERS), None)
+    found = next((one for one in sources if confides(scene, one)), None)
     if found is not None:
-        return Origin(path, "decoded", found.text()[:MAX_BY])
-    teller = next((one for one in sources if tells(one) or tells_all(one)), None)
-    return None if teller is None else Origin(path, "secret", teller.text()[:MAX_BY])
+        return Origin(path, "secret", found.text()[:MAX_BY])
+    found = next((one for one in sources if one.name in DECODERS), None)
+    return None if found is None else Origin(path, "decoded", found.text()[:MAX_BY])
 
 
 def _long(scene: Scene, walk: Walk, path: str, sources: tuple[Invocation, ...]) -> Origin | None:
@@ -216,7 +216,7 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
         yield Finding(
             "shell.run-brought",
             levels.CARE
-            if shown(scene, path) or (origin.how == "cloned" and not from_strangers(origin.by))
+            if shown(scene, path) or (origin.how == "cloned" and not from_strangers(origin.by) and not one.elevated)
             else levels.HARM,
             f"runs {scene.places.shown(path)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
             "Read it first, then run it.",
@@ -248,7 +248,7 @@ def _of_project(scene: Scene, one: Invocation) -> Iterator[Finding]:
     if origin is not None and origin.how in _PROJECTS and (not one.args or any(map(_TARGETS.match, one.operands()))):
         yield Finding(
             "shell.run-brought",
-            levels.HARM if from_strangers(origin.by) else levels.CARE,
+            levels.HARM if one.elevated or from_strangers(origin.by) else levels.CARE,
             f"builds {scene.places.shown(folder)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
             "Read its build files first.",
             effect=effect("code_execution", f"builds what an earlier call has {origin.how}", target=folder),

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.review import mcp, written
+from monitors.review.checks import services
 from monitors.review.checks.secrets import secret_links, secret_words
 from monitors.review.commands import definition_findings
 from monitors.review.origins import shown, writes_long
@@ -400,7 +401,7 @@ _MANY = re.compile(r"(?:^|_)(?:batch|bulk|all|everything|many|mass)(?:_|$)")
 
 
 def _reads_by_name(tool: str) -> bool:
-    return _MCP_READS.search(tool.rsplit("__", 1)[-1]) is not None and not mcp.destroys_shared(tool)
+    return _MCP_READS.search(tool.rsplit("__", 1)[-1]) is not None and not services.destroys_shared(tool)
 
 
 def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -417,20 +418,20 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             if hints.get("openWorldHint", True)
             else None,
         )
-    elif (destroys and mcp.destroys_shared(tool) and "destructiveHint" not in hints and not mcp.for_trial(given)) or (
-        destroys and _MANY.search(name)
-    ):
-        yield mcp.destroying(tool)
+    elif (
+        destroys and services.destroys_shared(tool) and "destructiveHint" not in hints and not services.for_trial(given)
+    ) or (destroys and _MANY.search(name)):
+        yield services.destroying(tool)
     elif destroys:
         yield Finding(
             "tools.mcp-destroys",
-            levels.HARM if "destructiveHint" not in hints and mcp.takes_from_others(tool, given) else levels.CARE,
+            levels.HARM if "destructiveHint" not in hints and services.takes_from_others(tool, given) else levels.CARE,
             f"asks {tool} to take something away",
             "Read first what would go, and let a person do it where it matters.",
             effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
         )
-    elif mcp.destroys_shared(tool):
-        yield mcp.destroying(tool)
+    elif services.destroys_shared(tool):
+        yield services.destroying(tool)
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
     yield _outgoing(given)

@@ -17,7 +17,12 @@ from monitors.review.shell.secret_names import hosts_in, names_secret, secret_va
 
 CLIENTS = frozenset({"curl", "wget", "http", "https", "xh"})
 """Programs that log in by headers and options, and send addresses and bodies."""
-AWAY = frozenset({*CLIENTS, "nc", "ncat", "netcat", "socat", "telnet", "ftp", "tftp", "lftp", "mail", "mailx", "sendmail", "openssl"})  # fmt: skip
+MAILERS = frozenset({
+    "mail", "mailx", "sendmail", "mutt", "neomutt", "s-nail", "swaks", "msmtp", "ssmtp", "mpack", "sendemail", "himalaya", "thunderbird",
+    "telegram-send", "slackcat", "signal-cli", "matrix-commander", "discord-send", "ntfy", "pushover", "apprise",
+})  # fmt: skip
+"""Programs that write to people, with files of this machine if they are given any."""
+AWAY = CLIENTS | MAILERS | {"nc", "ncat", "netcat", "socat", "telnet", "ftp", "tftp", "lftp", "openssl"}
 """Programs that send what they are given to a named destination; a store of one's own is another matter."""
 ASKERS = frozenset({"dig", "nslookup", "host", "drill", "delv", "ping", "ping6", "traceroute", "tracepath", "mtr", "whois", "getent", "resolvectl"})  # fmt: skip
 """Programs that ask other machines for a name: the server of the domain reads the name."""
@@ -47,6 +52,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
             return
         risk = levels.HARM
         what = next((told for path in _files(scene, invocation) for told in _told(scene, scene.within(path))), "")
+        what = what or next((told for path in _files(scene, invocation) for told in _kept(scene, path)), "")
     else:
         what = next(_carried(scene, invocation), "")
     if what:
@@ -94,11 +100,21 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
             yield f"a file of a person to another machine: {scene.places.shown(path)}"
         if path in ACCOUNTS:
             yield "the accounts of this machine to another machine"
+        yield from (
+            f"a copy of a database to another machine: `{one.text()}`"
+            for one in scene.within(path)
+            if one.name in DUMPS
+        )
         if any(map(tells_all, scene.within(path))):
             yield "the whole environment, with what secrets are in it, to another machine"
-        past = scene.past.get(path)
-        if past is not None and past.how == "secret":
-            yield f"a file to another machine into which `{past.by}` has written a secret in an earlier call"
+        yield from _kept(scene, path, dumps=True)
+
+
+def _kept(scene: Scene, path: str, *, dumps: bool = False) -> Iterator[str]:
+    """Yield what an earlier call has put into a file: a secret, or a copy of a database where that counts."""
+    past = scene.past.get(path)
+    if past is not None and past.how == "secret" and (dumps or past.by.partition(" ")[0] not in DUMPS):
+        yield f"to another machine what `{past.by}` has written to {scene.places.shown(path)} in an earlier call"
 
 
 def _shown(scene: Scene, invocation: Invocation) -> Iterator[str]:
@@ -117,6 +133,8 @@ def _shown(scene: Scene, invocation: Invocation) -> Iterator[str]:
 
 def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
     for source in sources:
+        for word in source.args[:50] if scene.past else ():
+            yield from _kept(scene, scene.path(word, source), dumps=True)
         if tells(source) or decrypts(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
         elif source.name in _WHOLE and scene.places.workspace:
@@ -142,6 +160,15 @@ _DECRYPTS = {
 def decrypts(source: Invocation) -> bool:
     """Whether the command prints what was encrypted, so that no other may read it."""
     return not _DECRYPTS.get(source.name, set()).isdisjoint(source.args)
+
+
+DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport", "mydumper", "bq", "sqlcmd"})  # fmt: skip
+"""Programs that print what a database holds."""
+
+
+def confides(scene: Scene, source: Invocation) -> bool:
+    """Whether a command prints what no other machine may get: a secret, or the rows of a database of others."""
+    return tells(source) or tells_all(source) or decrypts(source) or source.name in DUMPS or shows_secret(scene, source)
 
 
 def tells(source: Invocation) -> bool:

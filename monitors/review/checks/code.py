@@ -1,11 +1,12 @@
 """Code given to an interpreter: each thing that it does, judged as the same thing done by a command."""
 
+import re
 from collections.abc import Iterator
 
 from monitors.review.checks.secrets import INSTEAD, named_variable, project_secret, secret_at, sent_environment
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
 from monitors.review.languages.uses import FED, Uses
-from monitors.review.programs.deleting import deletes
+from monitors.review.programs.deleting import deletes, ignored_go
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end, sent_secret
@@ -20,6 +21,8 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
         recursive = path.endswith("/")
         word = arg(path.rstrip("/") or "/", known="$" not in path, glob="*" in path)
         yield deletes(scene, invocation, word, recursive=recursive, forced=recursive)
+    if any("$" in path or "{}" in path for path in uses.deletes) and any(map(_LISTS_IGNORED.search, uses.scripts)):
+        yield ignored_go("what git lists as ignored", invocation)
     for path in uses.moves:
         taken = deletes(scene, invocation, arg(path, known="$" not in path), recursive=False, forced=False)
         yield taken if taken and (taken.risk >= levels.CARE or taken.stop) else None
@@ -70,6 +73,13 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
     yield from _network(uses, invocation)
 
 
+_LISTS_IGNORED = re.compile(
+    r"\bgit\b.{0,40}\b(?:ls-files\b.{0,80}(?:-[a-z]*i\b|--ignored)|status\b.{0,80}--ignored|clean\b.{0,80}-[a-z]*[xX])",
+    re.DOTALL,
+)
+"""A command that prints what git ignores."""
+
+
 def _hidden_risk(hidden: str, invocation: Invocation) -> float:
     if hidden == FED:
         unread = any(source.name in DOWNLOADS or source.name in DECODERS for source in invocation.input.source)
@@ -82,6 +92,14 @@ def _hidden_risk(hidden: str, invocation: Invocation) -> float:
 def _network(uses: Uses, invocation: Invocation) -> Iterator[Finding | None]:
     if uses.leaks:
         yield sent_environment(details="sends the environment")
+    if uses.writes_to_many:
+        yield Finding(
+            "message.many",
+            levels.HARM,
+            "writes to many people at once",
+            "Prepare it, and let a person send it.",
+            effect=effect("message", "sends mail or messages in a loop"),
+        )
     if uses.secret:
         yield sent_secret(f"sends {named_variable(uses.secret)}", INSTEAD)
     if uses.runs and (uses.connects or uses.listens):

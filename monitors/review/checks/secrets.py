@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 
 from monitors.contract.expressions import sought
+from monitors.review.languages.builds import is_source
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, sent_secret
@@ -65,11 +66,13 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if "/" in invocation.program and _MARKS.search(invocation.program[:MAX_WORD]):
         yield secret_at(scene, invocation, invocation.program)
     if scene.files and not scene.reads_only(invocation) and invocation.name not in _ONLY_NAMES:
-        named = dict.fromkeys(scene.path(word, invocation) for word in _as_files(invocation))
+        named = dict.fromkeys(scene.path(word, invocation) for word in _as_files(invocation) if not is_source(word))
         texts = (scene.files.get(path, "") for path in named)
         yield from (secret_in(scene, invocation, text) for text in texts if _MARKS.search(text))
     if invocation.name not in _ONLY_NAMES:
         yield from _among_words(scene, invocation)
+    if invocation.name in _TARS:
+        yield from _packed_there(scene, invocation)
     if invocation.name not in _ONLY_NAMES or invocation.name == "find":
         yield from _among_found(scene, invocation)
     if invocation.name in _LISTED and invocation.input.text and _MARKS.search(invocation.input.text):
@@ -139,6 +142,20 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
 _USES_KEY = frozenset({"--cacert", "--cert", "--key", "-E", "--capath", "--ca-certificate", "--certificate", "--private-key", "--proxy-cacert", "--proxy-cert", "--proxy-key", "-i"})  # fmt: skip
 """Options by which a program logs in with a key or checks by a certificate; it does not send them."""
 _SEEKS_KEYS = re.compile(r"PRIVATE KEY|AKIA|ghp_|sk-|xox[bp]|secret|token|passw|api.?key", re.IGNORECASE)
+
+
+_TARS = frozenset({"tar", "bsdtar", "gtar"})
+
+
+def _packed_there(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Yield the secrets that a packer takes from a directory to which an option has it go: `tar c -C ~ .ssh`."""
+    folder, before = "", ""
+    for word in invocation.args:
+        if before in ("-C", "--directory") or word.startswith("--directory="):
+            folder = word.removeprefix("--directory=")
+        elif folder and word[:1] != "-" and _MARKS.search(f"/{word}"):
+            yield secret_at(scene, invocation, f"{folder.rstrip('/')}/{word}")
+        before = word
 
 
 def _among_globbed(scene: Scene, invocation: Invocation, word: str) -> Finding | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review.checks.carried import ACCOUNTS, AWAY, CLIENTS, shows_secret, stays, tells_all
+from monitors.review.checks.carried import ACCOUNTS, AWAY, CLIENTS, DUMPS, shows_secret, stays, tells_all
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at, sent_environment
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
@@ -17,7 +17,6 @@ _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkh
 _COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _RAW = frozenset({"nc", "ncat", "netcat", "socat"})
-_DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport"})
 _CLIPBOARD = frozenset({"xclip", "xsel", "pbpaste", "wl-paste", "termux-clipboard-get"})
 """Programs that print what a person copied last, which often is a password."""
 _WHOLE = frozenset({"cat", "tar", "zip", "base64", "gzip", "head", "xxd", "od", "openssl", "gpg"})
@@ -117,7 +116,7 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield sent_secret(f"sends what a person copied to {what}", "Ask the person for what is needed.")
     if source.name in _WHOLE and ACCOUNTS.intersection(source.args):
         yield sent_secret(f"sends the accounts of this machine to {what}", "Send the one line that is needed.")
-    if source.name in _DUMPS:
+    if source.name in DUMPS:
         yield sent_secret(f"sends a copy of a database to {what}", "Keep the copy here.")
     if source in invocation.input.source and shows_secret(scene, source):
         yield sent_secret(f"sends what shows a secret to {what}", INSTEAD)

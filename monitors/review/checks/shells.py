@@ -181,7 +181,8 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
         return _download(invocation, loud.text())
     cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
     if cloned is not None:
-        return _download(invocation, cloned.text(), levels.HARM if from_strangers(cloned.text()) else levels.CARE)
+        grave = invocation.elevated or from_strangers(cloned.text())
+        return _download(invocation, cloned.text(), levels.HARM if grave else levels.CARE)
     hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:
         return Finding(

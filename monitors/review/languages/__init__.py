@@ -9,6 +9,7 @@ embedded       commands within the words of other programs
 folding        texts of other languages that are put together of known pieces
 interpreters   the code given to an interpreter
 literals       commands among the texts of code, whatever its language is
+loops          loops over texts that stand in code, written out
 named_files    programs that run files of a project by the names that these have
 others         perl, Ruby, JavaScript, PHP, Lua, R, Julia, Tcl, PowerShell and others
 project_files  files of a project that name commands which others run

@@ -97,6 +97,12 @@ _LINE = re.compile(
 )
 
 
+def is_source(path: str) -> bool:
+    """Whether a file is code, as its name says: what it does is judged, and not what its texts name."""
+    suffix = posixpath.splitext(path)[1].lower()
+    return suffix in BUILDS or suffix in _NAMED
+
+
 def source_of(path: str, text: str) -> Recipe | None:
     """Return the code of a file by the kind that its name tells; None if it is no source.
 
@@ -111,7 +117,7 @@ def source_of(path: str, text: str) -> Recipe | None:
     if suffix in (".py", ".pyx", ".pyi"):
         return Recipe("", text, "python")
     language = "tests" if _TESTS.search(path) else "other"
-    return Recipe("", text, language) if suffix in BUILDS or suffix in _NAMED else None
+    return Recipe("", text, language) if is_source(path) else None
 
 
 _TESTS = re.compile(

@@ -18,12 +18,24 @@ _CHAIN = re.compile(rf"({_TEXT})\s{{0,20}}(?:\+|\.\.?|<>)\s{{0,20}}({_TEXT})")
 _PATH = re.compile(
     rf"\b(?:(?:\w{{1,30}}|require\([\"'](?:node:)?path[\"']\))\.(?:[jJ]oin|resolve|Combine|(?<=Paths\.)get|(?<=Path\.)of)|joinpath)\(\s{{0,20}}({_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
 )
+_BARE_PATH = re.compile(
+    rf"(?<![\w.$])(?:join|resolve)\(\s{{0,20}}((?=[\"'](?:~|/\w|\.{{1,2}}/)){_TEXT}(?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,10}})\s{{0,20}}\)"
+)
+"""A path that is joined by a function that was taken out of its module."""
+_OPEN_PATH = re.compile(
+    rf"(?:require\([\"'](?:node:)?path[\"']\)\.|\b\w{{1,30}}\.|\b)(?:[jJ]oin|resolve|Combine|joinpath)\(\s{{0,20}}((?=[\"']~){_TEXT}(?:\s{{0,20}},\s{{0,20}}(?:{_TEXT}|[\w$][\w.$]{{0,40}}(?:\[\w{{0,20}}\]|\(\))?)){{1,10}})\s{{0,20}}\)"
+)
+"""A path below the home directory of which a part is not known."""
+_OPEN_CHAIN = re.compile(
+    r"([\"'])(~(?:/[\w./-]{0,200})?/)\1\s{0,20}(?:\+|\.(?=\s))\s{0,20}[\w$][\w.$]{0,40}(?![\w.$]|\s{0,3}\()"
+)
 _JOIN = re.compile(
     rf"\b(?:join|implode)\s{{0,5}}\(\s{{0,5}}({_TEXT})\s{{0,5}},\s{{0,5}}[\[(]?\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{0,20}})\s{{0,5}}[\])]?\s{{0,5}}\)"
     rf"|\[\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{1,20}})\s{{0,5}}\]\.join\(\s{{0,5}}({_TEXT})\s{{0,5}}\)"
 )
 """A list of texts that is joined: by a function, as in Perl and PHP, or by the list's own method."""
 _PIECE = re.compile(_TEXT)
+_PIECE_OR_NAME = re.compile(rf"{_TEXT}|[\w$][^,]*")
 _SUBSCRIPT = re.compile(r"\[\s{0,5}[\"'](\w{1,40})[\"']\s{0,5}\]\s{0,5}\(")
 _ALIAS = re.compile(
     r"\b(\w{1,30})\s{0,5}(?::|\bas\b)\s{0,5}(\w{1,30})\s{0,5}(?=[,}][^;\n]{0,200}(?:require\(|\bfrom\b))"
@@ -51,8 +63,11 @@ def folded(code: str) -> str:
     for _ in range(MAX_ROUNDS):
         before = code
         code = _CHAIN.sub(_as_one, code)
+        if "~" in code:
+            code = _OPEN_CHAIN.sub(r"\1\2{}\1", code)
+            code = _OPEN_PATH.sub(_as_path, code)
         code = (
-            _PATH.sub(_as_path, code)
+            _PATH.sub(_as_path, _BARE_PATH.sub(_as_path, code))
             if "oin(" in code or "oinpath(" in code or ".resolve(" in code or "Path" in code
             else code
         )
@@ -69,7 +84,7 @@ def _as_one(match: re.Match[str]) -> str:
 
 
 def _as_path(match: re.Match[str]) -> str:
-    pieces = [piece[1:-1] for piece in _PIECE.findall(match[1])]
+    pieces = [piece[1:-1] if piece[:1] in "\"'" else "{}" for piece in _PIECE_OR_NAME.findall(match[1])]
     return '"' + "/".join(piece.rstrip("/") if piece != "/" else "" for piece in pieces).replace('"', "") + '"'
 
 

@@ -153,10 +153,15 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     return found
 
 
-_ENDS_ALL = re.compile(r"process_iter\(\s{0,3}\)[^\0]{0,400}?\.(?:kill|terminate)\(\)")
+_ENDS_ALL = re.compile(
+    r"(?:process_iter|\bpids)\([^()]{0,200}\)[^\0]{0,600}?\.(?:kill|terminate|suspend|send_signal)\("
+)
 """A loop of psutil over all processes, which ends them."""
-_PICKED = re.compile(r"\.name\(|cmdline|\.info\[|\.exe\(|\.cwd\(|create_time")
-_OPEN_TO_ALL = re.compile(r"host\s{0,3}=\s{0,3}[\"']0\.0\.0\.0[\"']")
+_PICKED = re.compile(
+    r"\.(?:name|cmdline|exe|cwd|create_time|username|environ|parent|ppid)\(|info\[[\"'](?:name|cmdline|exe|cwd|create_time|environ|ppid)|info\.get\([\"'](?:name|cmdline|exe|cwd)|\.children\("
+)
+"""Questions by which processes are picked that are known; by its size a process may be of any user."""
+_OPEN_TO_ALL = re.compile(r"(?:host\s{0,3}=\s{0,3}|\.run\(\s{0,3})[\"']0\.0\.0\.0[\"']")
 """How frameworks of Python are told to serve everybody."""
 
 

@@ -12,6 +12,7 @@ from itertools import islice
 from monitors.contract.expressions import later, sought
 from monitors.review.languages.folding import folded, placed, plainly
 from monitors.review.languages.literals import commands_in, without_comments
+from monitors.review.languages.loops import written_out
 from monitors.review.languages.uses import MAX_SCRIPTS, Uses
 from monitors.review.shell.secret_names import names_secret
 
@@ -61,7 +62,7 @@ _HOME_WITHIN = sought(
 )
 """The home directory within a text."""
 _HOME = sought(
-    r"(?:NSHomeDirectory\(\)|getHomeDir\(\)|\(System/getProperty\s[\"']user\.home[\"']\)|\(home-dir(?:ectory)?\)|Path\.home\(\)|Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\bos)\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|(?:\bos\.)?\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?",
+    r"(?:NSHomeDirectory\(\)|getHomeDir\(\)|\(System/getProperty\s[\"']user\.home[\"']\)|\(home-dir(?:ectory)?\)|Path\.home\(\)|Dir\.home\b(?:\(\))?|(?:Deno|Bun|process)\.env\.get\([\"']HOME[\"']\)|(?<![\w.$])homedir\(\)|System\.user_home!?(?:\(\))?|os\.Getenv\([\"']HOME[\"']\)|(?:std::)?env::var\([\"']HOME[\"']\)(?:\.unwrap\(\))?|(?:dirs::)?home_dir\(\)(?:\.unwrap\(\))?|System\.get_env\([\"']HOME[\"']\)|System\.getProperty\([\"']user\.home[\"']\)|System\.getenv\([\"']HOME[\"']\)|(?:require\([\"'](?:node:)?os[\"']\)|\b[A-Za-z_]\w{0,20})\.homedir\(\)|process\.env\.HOME\b|\$?ENV[\[{][\"']?HOME[\"']?[\]}]|(?:\bos\.)?\bgetenv\([\"']HOME[\"']\)|\bENVIRON\[[\"']HOME[\"']\]|\$_(?:SERVER|ENV)\[[\"']HOME[\"']\])(?:\s*[+.]\s*([\"']))?",
     "HOME home Home",
 )
 """The home directory, with the quote of a text that is joined to it."""
@@ -115,6 +116,13 @@ _DECODED_RUN = sought(
     "exec spawn system popen passthru",
 )
 """A command that is decoded as it is run."""
+_RUNS_SENT = sought(
+    r"\b(?:exec|execSync|spawn|spawnSync|execFile|system|popen|passthru|shell_exec|proc_open|eval|assert|instance_eval|Function)\s?\(?\s?(?:[\"'`][\w ./-]{0,40}[\"'`]?\s?[+.,]\s?|`\$\{|[\"']#\{)?"
+    r"(?:\$_(?:GET|POST|REQUEST|COOKIE|SERVER)\b|(?:req|request|ctx|event)\.(?:query|body|params|headers|url|request|rawBody|args)\b|params\[|request\.(?:body|params|query)|file_get_contents\([\"']php://input)"
+    r"|exec\.Command\([^\n]{0,60}\b\w{1,20}\.(?:URL\.Query\(|FormValue\(|PostFormValue\(|Body\b)|`\s?(?:\$_(?:GET|POST|REQUEST)|#\{params)",
+    "$_ req ctx event params php://input exec.Command",
+)
+"""A command, or code, that is what a request brings."""
 _TCL_DELETE = sought(r"\bfile\s+(?:delete|rename)((?:\s+-\w{1,10})*)\s+([~/$][^\s;\]\"]{0,300})", "file")
 """Paths that Tcl needs no quotes for."""
 
@@ -160,7 +168,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         loops = {match[2]: match[1] for match in _EACH.finditer(code)}
         code = _GLOBBED.sub(lambda match: f"{loops.get(match[1], match[1])} := {match[2]}\n", code)
         code = _put_together(code)
-    code = _put_together(plainly(_ARRAY.sub("(", code)))
+    code = _put_together(plainly(written_out(_ARRAY.sub("(", code))))
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
@@ -197,7 +205,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     fetched = found.connects and _RUNS_ANSWER.search(code)
     found.hidden = (
         "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) else ""
-    )
+    ) or ("runs code that others send it" if _RUNS_SENT.search(code) else "")
     return found
 
 

@@ -48,6 +48,7 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.hidden = found.hidden or uses.hidden
         found.leaks = found.leaks or (uses.sends and WHOLE_ENVIRONMENT.search(code) is not None)
         found.secret = found.secret or uses.secret
+        found.writes_to_many = found.writes_to_many or uses.writes_to_many
         found.writes += [path for path in uses.writes if path.startswith("/dev/")]
         found.reads += [path for path in uses.reads if uses.connects and _KEY.search(path)]
         found.cut = found.cut or uses.cut

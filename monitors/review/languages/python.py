@@ -108,7 +108,7 @@ class _Reading:
             self._quiet = True
             for function in self._functions:
                 if id(function.node) not in self._called:
-                    self._run(function, (), {})
+                    self._run(function, (), _sent(function.node))
         except _EndedError:
             self._found.cut = f"code of more than {MAX_STEPS} steps"
         except RecursionError:
@@ -191,11 +191,15 @@ class _Reading:
                 self._statement(statement)
 
     def _loop(self, node: ast.For | ast.AsyncFor) -> None:
-        items, before = self._each(self._value(node.iter)), self._passes
+        over = self._value(node.iter)
+        items, before = self._each(over), self._passes
         self._passes *= len(items)
+        long = not isinstance(over, tuple) or len(over) >= sinks.MANY or UNKNOWN in over
+        self._found.looping += long
         for item in items:
             self._bind(node.target, item)
             self._block(node.body)
+        self._found.looping -= long
         self._passes = before
         self._block(node.orelse)
 
@@ -307,6 +311,8 @@ class _Reading:
         key = self._value(node.slice, depth)
         if of == Name("os.environ"):
             return self._variable(key) if isinstance(key, str) else UNKNOWN
+        if sinks.is_sent(of):
+            return of
         if isinstance(of, (tuple, str)) and isinstance(key, int):
             return of[key] if -len(of) <= key < len(of) else UNKNOWN
         if isinstance(of, tuple) and isinstance(node.value, ast.Dict):
@@ -416,6 +422,8 @@ class _Reading:
         if name == "open" and isinstance(of, str):
             return sinks.opened(self._found, [of, *values], named)
         found = method(of, name, values, named)
+        if name in sinks.HEARS or (isinstance(of, Method) and of.name in sinks.HEARS) or sinks.is_sent(of):
+            return sinks.SENT
         if found is UNKNOWN or sinks.IS_PATH.search(partly(of)):
             sinks.called(self._found, "?", name, values, named, receiver=of, quiet=self._quiet)
         return found
@@ -457,6 +465,8 @@ class _Reading:
     def _code(self, node: ast.Call, code: Value, name: str) -> Value:
         """Code that is given as a text: read like the rest if it is known."""
         text = text_of(code)
+        if sinks.is_sent(code):
+            self._found.hidden = self._found.hidden or sinks.RUNS_SENT
         if name == "compile":
             return code
         if not isinstance(node.args[0] if node.args else None, ast.Constant):
@@ -470,6 +480,19 @@ class _Reading:
                 self._block(tree.body)
                 self._deep -= 1
         return UNKNOWN
+
+
+_ROUTES = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "websocket_route", "api_route", "any", "tool"})  # fmt: skip
+"""Decorators that have a server call a function for a request, with what stands in that."""
+
+
+def _sent(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, Value]:
+    """Return the parameters of a function that a server calls for a request: what others send it."""
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    called = (one.func for one in decorators if isinstance(one, ast.Call))
+    if not any(isinstance(one, ast.Attribute) and one.attr in _ROUTES for one in called):
+        return {}
+    return {one.arg: sinks.SENT for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
 
 
 _FIXTURES = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "temp_dir", "tmp", "tmp_dir"})

@@ -4,10 +4,26 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from monitors.review.languages.constants import HOLE, OpenFile, OtherProcess, Value, partly, secret_of, text_of
+from monitors.review.languages.constants import HOLE, Name, OpenFile, OtherProcess, Value, partly, secret_of, text_of
 from monitors.review.languages.literals import PROGRAMS, begins
 from monitors.review.languages.uses import Uses
 from monitors.review.shell.secret_names import hosts_in, mark, secret_variable, shown_to_strangers
+from monitors.review.shell.shells import SHELLS
+
+SENT = Name("request.data")
+"""Stands for what others send to a server."""
+HEARS = frozenset({"recv", "recvfrom", "rfile", "receive_text", "receive_json", "receive_bytes", "get_json"})
+"""Methods, and an attribute of handlers, that give what others have sent."""
+RUNS_SENT = "runs code that others send it"
+_REQUEST = re.compile(r"(?:\A|\.)(?:request|req|websocket)\.")
+MANY = 4
+"""Items from which on a loop counts as one over many."""
+
+
+def is_sent(value: Value) -> bool:
+    """Whether a value is, or is made of, what others have sent."""
+    return isinstance(value, Name) and _REQUEST.search(value.path) is not None
+
 
 MAX_FOUND = 300
 """Most paths of one kind that are noted."""
@@ -70,6 +86,8 @@ def named(found: Uses, text: str) -> None:
     """Note a text of the code that looks like a path."""
     if "/" in text or text[:1] == "~":
         found.reads.append(text[:1000])
+    if "sqlite" in text or ":memory:" in text:
+        found.imports.add("sqlite3")  # the engine of another library is that store
 
 
 def opened(found: Uses, values: Sequence[Value], named_: Mapping[str, Value]) -> Value:
@@ -148,7 +166,26 @@ def called(
         text and _AT_HOME.match(text) for text in (*texts, *map(text_of, named_.values()))
     )
     _sdk(found, owner, name, path)
+    if not quiet and not found.at_home and _writes_to_people(found, name, path, texts):
+        found.writes_to_many = found.writes_to_many or bool(found.looping) or name in _AT_ONCE
     _network(found, owner, name, values, named_, path)
+
+
+_MAILS = frozenset({"sendmail", "send_message", "send_mail", "send_email", "send_templated_email", "send_sms", "send_template"})  # fmt: skip
+_AT_ONCE = frozenset({"send_mass_mail", "send_bulk_templated_email", "send_bulk_email", "mail_managers"})  # fmt: skip
+_MAIL_HOSTS = re.compile(
+    r"https://[\w.-]*(?:mailgun|sendgrid|postmarkapp|mandrillapp|mailchimp|sparkpost|resend|brevo|sendinblue|mailjet|twilio|vonage|nexmo|messagebird|plivo|clicksend|onesignal|klaviyo|customer|intercom|exp|fcm\.googleapis|loops|courier|graph\.facebook|api\.telegram)\.(?:com|net|io|org|host|so)\b"
+)
+"""Services that send mail, messages or notices to people."""
+_MAIL_LIBRARIES = frozenset({"sendgrid", "twilio", "resend", "postmarker", "mailchimp_transactional", "mailjet_rest", "vonage", "messagebird", "plivo", "brevo_python"})  # fmt: skip
+
+
+def _writes_to_people(found: Uses, name: str, path: str, texts: Sequence[str | None]) -> bool:
+    if name in _MAILS or name in _AT_ONCE:
+        return True
+    if name in ("post", "request", "urlopen", "Request", "put"):
+        return any(text and _MAIL_HOSTS.match(text) for text in texts)
+    return name in ("send", "create") and bool({path.partition(".")[0], *found.imports} & _MAIL_LIBRARIES)
 
 
 def _is_file(values: Sequence[Value]) -> bool:
@@ -175,6 +212,9 @@ def _run(found: Uses, name: str, values: Sequence[Value], named_: Mapping[str, V
         argument = tuple(values[2:] if len(values) > 2 and not isinstance(values[2], tuple) else values[1:2])
     if name == "create_subprocess_exec":
         argument = tuple(values)
+    words = argument if isinstance(argument, tuple) else (argument,)
+    if any(map(is_sent, words[:1])) or (words[0] in SHELLS and any(map(is_sent, words))):
+        found.hidden = RUNS_SENT
     there = f"cd {shlex.quote(found.folder).replace(_QUOTED_HOME, '~')}\n" if found.folder else ""
     if isinstance(argument, tuple):
         found.scripts.append(there + _quoted([text_of(value) or HOLE for value in argument]))

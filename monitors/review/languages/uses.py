@@ -49,6 +49,10 @@ class Uses:
     """The variable named as a secret whose value it sends away; empty if there is none."""
     sends: bool = False
     """Whether it sends something away."""
+    looping: int = 0
+    """How many loops over what is not known, or is long, are gone through just now."""
+    writes_to_many: bool = False
+    """Whether it sends mail or messages in a loop."""
     cut: str = ""
     """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 steps`."""
 

@@ -3,5 +3,6 @@
 coreutils  the core tools that change files
 deleting   deleting: decided for each operand, and the worst counts
 outputs    programs that write where an option says, and programs that are handed the name of what starts by itself
+unheld     data in the workspace that no checkpoint holds
 writing    writing to a path, by whatever program
 """

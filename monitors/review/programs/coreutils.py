@@ -132,13 +132,21 @@ def move(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             "Move it to /var/tmp instead.",
             effect=effect("file_delete", f"loses {named[0]}", target=named[0]),
         )
+    into = arg(f"{target or named[-1]}/x", known=(target or named[-1]).known) if named else arg("/")
+    kept = scene.places.of(into, invocation.cwd) in _KEEPS
     for word in named if target is not None else named[:-1]:
-        yield _taken(scene, invocation, word)
+        yield _taken(scene, invocation, word, kept=kept)
 
 
-def _taken(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
+_KEEPS = frozenset({Place.WORKSPACE, Place.SCRATCH})
+"""Places in which what is moved there from the workspace is found again."""
+
+
+def _taken(scene: Scene, invocation: Invocation, word: Arg, *, kept: bool) -> Finding | None:
     path = scene.path(word, invocation)
     whole = path in (scene.places.workspace, f"{scene.places.workspace}/.git") and bool(scene.places.workspace)
+    if kept and not whole and word.known and scene.places.entry(path) is Place.WORKSPACE and "/.git" not in path:
+        return None
     found = deletes(scene, invocation, word, recursive=whole, forced=False)
     return found if found and (found.risk >= levels.CARE or found.stop) else None
 

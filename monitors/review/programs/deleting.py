@@ -4,21 +4,13 @@ import re
 from itertools import pairwise
 
 from monitors.contract.actions import SideEffect
+from monitors.review.programs.unheld import REGENERATED, lists_ignored, unheld
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, severity_of
 from monitors.review.scene.places import HERE, Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
 from monitors.review.shell.launch import listed
-
-REGENERATED = frozenset(
-    {
-        "node_modules", "build", "dist", "target", "out", ".cache", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".venv", "venv", ".next", ".nuxt", ".turbo", ".parcel-cache", "coverage", "htmlcov",
-        ".gradle", ".eggs", ".nyc_output", ".hypothesis", "tmp",
-    }
-)  # fmt: skip
-"""Directories that a build makes again. Inside a workspace, ignored by git, they are no loss."""
-
 
 _IN_REPOSITORY = re.compile(r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$)")
 """Files that make a directory a repository; its lock files are not among them."""
@@ -47,6 +39,8 @@ def deletes(
             path,
             invocation,
         )
+    if not word.known and lists_ignored(word.source):
+        return ignored_go("what git lists as ignored", invocation)
     if not word.known:
         word = next(listed(word.source), word)
         path = scene.path(word, invocation)
@@ -145,7 +139,8 @@ def deletes_path(
     if place is Place.SCRATCH:
         return Finding("files.delete-scratch", levels.NOTED, "", effect=_effect(shown, levels.NOTED, reversible=True))
     if place is Place.WORKSPACE:
-        return _in_workspace(scene, path, shown, invocation, recursive=recursive)
+        many = recursive or glob or "/{}" in path
+        return _in_workspace(scene, path, shown, invocation, recursive=recursive, many=many)
     if place is Place.CACHE:
         return _found("files.delete-cache", levels.MODERATE, "", "", shown, invocation)
     if scene.places.workspace:
@@ -175,19 +170,16 @@ def _spared(invocation: Invocation) -> bool:
     return bool(sought) and all(pattern in _JUNK or pattern in REGENERATED for pattern in sought)
 
 
-def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *, recursive: bool) -> Finding:
+def _in_workspace(
+    scene: Scene, path: str, shown: str, invocation: Invocation, *, recursive: bool, many: bool
+) -> Finding:
     name = path.rsplit("/", 1)[-1]
-    if recursive and scene.facts.ignored(path) and name not in REGENERATED:
-        return Finding(
-            "files.delete-ignored",
-            levels.HARM,
-            f"deletes {shown}, which git ignores and so no checkpoint has",
-            "Move it to /var/tmp instead.",
-            effect=_effect(shown, levels.HARM),
-            rewrite="trash",
-            elevated=invocation.elevated,
-        )
-    if (scene.places.project_secret(path) or _STATE.search(path)) and (path, "write") not in scene.touches:
+    new = (path, "write") in scene.touches
+    if (recursive and scene.facts.ignored(path) and name not in REGENERATED) or (
+        not new and not scene.named_before(path, invocation) and unheld(scene, path, many=many)
+    ):
+        return ignored_go(shown, invocation, rewrite="trash" if recursive else "")
+    if scene.places.project_secret(path) and not new:
         return _found(
             "files.delete-secret",
             levels.HARM,
@@ -207,8 +199,17 @@ def _in_workspace(scene: Scene, path: str, shown: str, invocation: Invocation, *
     )
 
 
-_STATE = re.compile(r"/terraform\.tfstate(?:\.backup)?\Z")
-"""The state of Terraform, if it is kept here."""
+def ignored_go(shown: str, invocation: Invocation, *, rewrite: str = "") -> Finding:
+    """Return the finding for deleting what git ignores."""
+    return Finding(
+        "files.delete-ignored",
+        levels.HARM,
+        f"deletes {shown}, which git ignores and so no checkpoint has",
+        "Move it to /var/tmp instead.",
+        effect=_effect(shown, levels.HARM),
+        rewrite=rewrite,
+        elevated=invocation.elevated,
+    )
 
 
 def _without_workspace(

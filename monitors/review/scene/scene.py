@@ -1,6 +1,6 @@
 """The state of a review while it examines one action."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
@@ -50,6 +50,10 @@ class Scene:
     """Files that the action itself writes with known text, by path."""
     within: Callable[[str], tuple[Invocation, ...]] = lambda _path: ()
     """Gives the commands of the action whose output is in a file, by its path."""
+    commands: Sequence[Invocation] = ()
+    """The commands of the action, in their order."""
+    ignored: frozenset[str] = frozenset()
+    """Paths of which a command of the action asks git whether it ignores them."""
     made: frozenset[str] = frozenset()
     """Directories that the action itself makes: by a copy, a clone or an archive."""
     background: bool = False
@@ -80,6 +84,16 @@ class Scene:
             and folder != self.places.workspace
             and self.facts.kind(folder) in ("missing", "unknown")
         )
+
+    def named_before(self, path: str, invocation: Invocation) -> bool:
+        """Whether an earlier command of the action that does not only read names the file, and so may have made it."""
+        for one in self.commands:
+            if one is invocation:
+                return False
+            words = [*one.args, *one.assignments.values()]
+            if any(word.known and self.path(word, one) == path for word in words) and not self.reads_only(one):
+                return True
+        return False
 
     def apart(self) -> "Scene":
         """Return the same scene with nothing collected, for a script that is judged by itself."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from monitors.contract.words import Severity
-from monitors.review.checks import carried, code, environment, secrets, sending, shells, statements, verbs
+from monitors.review.checks import carried, code, environment, lists, secrets, sending, shells, statements, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
 from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
-from monitors.review.programs.deleting import REGENERATED
+from monitors.review.programs.unheld import REGENERATED
 from monitors.review.programs.writing import writes
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, not_read_to_its_end
@@ -75,6 +75,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from secrets.check(scene, invocation)
     yield from sending.check(scene, invocation)
     yield from carried.check(scene, invocation)
+    yield from lists.check(scene, invocation)
     for lost in statements.check(scene, invocation, described=_described(scene, invocation.name)):
         yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
     if uses is not None:
@@ -312,6 +313,8 @@ def _held(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
     ignored_too = invocation.name == "git" and invocation.args[:1] == ["clean"] and has(invocation, "-x", "-X")
     if not ignored_too and all(scene.places.captured(folder) for folder in _folders(scene, invocation)):
         return found
+    if all(scene.places.place(folder) is Place.SCRATCH for folder in _folders(scene, invocation)):
+        return replace(found, risk=min(found.risk, levels.MINOR))  # a repository for a trial
     made = found.effect and replace(found.effect, reversible=False)
     return replace(found, undo="", effect=made)
 

@@ -33,7 +33,7 @@ MAX_TEXT = 2_000
 _NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|(?<![\w.])/dev/")
 """Parts of paths that name a person or a device, and no scope: `/home/dev`."""
 _NAMES_SCOPE = re.compile(
-    r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE|\w{0,40}(?:_URL|_URI|_DSN|_HOST)|PG(?:HOST|DATABASE)|\w{0,40}_SETTINGS(?:_MODULE)?"
+    r"(?:RAILS|RACK|NODE|APP|FLASK|MIX|DJANGO|GO|APPLICATION|DEPLOY)_ENV|ENV|ENVIRONMENT|STAGE|\w{0,40}(?:_URL|_URI|_DSN|_HOST|_DB|(?:DB|DATABASE|SQLITE)_(?:PATH|NAME|FILE))|PG(?:HOST|DATABASE)|\w{0,40}_SETTINGS(?:_MODULE)?"
 )
 """Variables that name an environment, or a store."""
 _DROPS_DATABASE = re.compile(

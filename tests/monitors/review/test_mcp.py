@@ -8,7 +8,7 @@ import pytest
 from monitors.contract.actions import Action, Review, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
-from monitors.review.mcp import words_of
+from monitors.review.checks.services import words_of
 from tests.monitors.review.forms import pure_form
 
 WORK = "/home/ann/work"

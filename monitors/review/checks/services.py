@@ -1,0 +1,332 @@
+"""Tools of others' services, judged by their names and plain fields: what they take away, show, send or pay."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+
+MAX_FIELDS = 2_000
+"""Most fields of one group that are judged, and most items of one list. What has more, and has something run, is
+blocked."""
+MAX_DEPTH = 24
+"""Deepest nesting of fields that is looked at. Steps of a plan are at two, blocks of a page within blocks at twelve."""
+MAX_TEXT = 20_000
+"""Most characters judged of one field."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall", "empty", "deactivate", "deprovision", "obliterate"})  # fmt: skip
+DELETES = frozenset({"delete", "remove", "rm", "unlink", "rmdir", "trash", "clear", "del", *_DESTROYS})
+_SHARED = frozenset({
+    "repo", "repository", "branch", "project", "database", "db", "table", "bucket", "namespace", "ns", "cluster", "org",
+    "organization", "environment", "env", "app", "application", "service", "instance", "user", "volume", "collection",
+    "deployment", "zone", "domain", "vm", "server", "stack", "team", "account", "site", "schema", "release", "tag", "vpc",
+    "snapshot", "backup", "backups", "all", "everything", "workspace", "role", "policy", "secret", "dataset", "worker", "many", "index", "queue", "topic", "pg", "function", "lambda", "pipeline", "host", "tenant", "customer", "member", "group", "trash", "drive", "share", "container", "registry", "topics", "stream", "key", "certificate", "realm", "network", "subnet", "disk", "image",
+})  # fmt: skip
+"""Things on other machines that others use as well, and that a call to delete takes from them."""
+_MONEY = frozenset({"refund", "payout", "charge", "withdraw", "purchase", "disburse", "reimburse"})  # fmt: skip
+_PAYS = frozenset({"pay", "transfer", "send", "wire", "create", "submit", "place", "execute", "approve", "initiate", "buy", "sell", "swap", "trade", "confirm", "capture", "update", "sign", "broadcast"})  # fmt: skip
+_FUNDS = frozenset({"payment", "payments", "payouts", "refunds", "money", "funds", "transfer", "withdrawal", "order", "trade", "eth", "btc", "sol", "usdc", "token", "tokens", "balance", "bill", "invoice", "crypto", "wallet", "stock", "shares", "option", "position", "paypal", "ach"})  # fmt: skip
+"""Words by which a tool that pays says what it moves; two of them, a verb and a thing, are needed."""
+_PAYERS = frozenset({"stripe", "paypal", "wise", "plaid", "square", "adyen", "coinbase", "binance", "kraken", "alpaca", "robinhood", "bank", "banking", "mercury", "brex", "ramp", "revolut", "razorpay", "braintree", "payments", "billing", "wallet", "solana", "ethereum", "evm", "bitcoin", "trading", "broker", "ibkr", "quickbooks", "xero", "chargebee", "recurly", "paddle", "gocardless"})  # fmt: skip
+"""Servers of banks, markets and those who collect money."""
+_LOOKS = frozenset({"list", "get", "read", "search", "find", "show", "describe", "retrieve", "count", "query", "fetch", "status", "draft", "preview"})  # fmt: skip
+"""Verbs of tools that only look."""
+WRITES = frozenset({"write", "create", "edit", "save", "append", "update", "patch", "insert", "replace", "put", "copy", "cp", "modify", "str", "upload", "download", "push", "commit"})  # fmt: skip
+FROM = frozenset({"source", "src", "from", "old_path", "oldpath", "source_path", "old_name"})
+TO = frozenset({"destination", "dest", "dst", "to", "target", "new_path", "newpath", "destination_path", "new_name"})
+PATHS = frozenset({"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "paths", "files", "uri", "location", "relative_path", "absolute_path", "file_paths", *FROM, *TO})  # fmt: skip
+_PLAIN = (str, int, float, type(None))
+
+
+def words_of(tool: str) -> tuple[list[str], list[str]]:
+    """Return the words of a tool's own name, and those of its server's name, in lower case."""
+    _, _, rest = tool.partition("__")
+    server, _, name = rest.replace("k8s", "kubernetes").replace("K8s", "Kubernetes").rpartition("__")
+    return ([word.lower() for word in _WORD.findall(name)], [word.lower() for word in _WORD.findall(server)])
+
+
+def findings(tool: str, verbs: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the findings about a call by the words of its tool and by its plain fields."""
+    if _writes_to_many(verbs, given):
+        yield _in_others_hands("message.many", tool, "write to many people at once")
+    if _weakens(verbs, given):
+        yield _weakening(tool)
+    if _changes_production(verbs, given):
+        yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
+    if _opens_to_all(verbs, given):
+        yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
+    if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
+        not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
+    ):
+        yield destroying(tool)
+
+
+def groups_of(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the fields of a call, and those within them, with how deep they are; of what is too deep the first."""
+    if isinstance(value, Mapping):
+        yield depth, value
+        value = list(value.values())
+    if isinstance(value, (list, tuple)) and depth <= MAX_DEPTH:
+        for each in value:
+            if not isinstance(each, _PLAIN):
+                yield from groups_of(each, depth + 1)
+
+
+_OPERATIONS = ("operation", "action", "method", "api", "verb", "operation_name", "operationname")
+_KINDS = ("kind", "resource_type", "resourcetype", "resource", "type", "object_type", "entity")
+
+
+def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a field says what the name does not: the operation of a tool for all, or the kind of what is deleted."""
+    said = {str(name).lower(): value for name, value in given.items() if isinstance(value, str) and len(value) <= 100}
+    operation = next((said[name] for name in _OPERATIONS if name in said), "")
+    if operation and destroys_shared(f"mcp__x__{operation}"):
+        return True
+    kinds = {word.lower() for name in _KINDS if name in said for word in _WORD.findall(said[name])}
+    return bool(DELETES.intersection([*verbs, *words_of(f"mcp__x__{operation}")[0]])) and bool(_SHARED & kinds)
+
+
+_GUARDS = frozenset({"protection", "protections", "ruleset", "rulesets", "mfa", "2fa", "totp", "firewall", "waf", "encryption", "versioning", "audit", "retention", "guardrail", "guardrails", "lock", "locks", "protected"})  # fmt: skip
+"""Things that keep others from harm."""
+_TURNS_OFF = frozenset({"disable", "delete", "remove", "bypass", "suspend", "unlock", "off"})
+_CHANGES = frozenset({"update", "set", "edit", "modify", "change", "configure", "put", "patch", "toggle"})
+_OFF = (False, None, 0, "", "off", "disabled", "none", "false", "no", "suspended")
+
+
+_LETS = re.compile(
+    r"(?:allow|bypass|skip|disable|ignore|permit)(?=_|[A-Z])|.*(?:_|(?<=[a-z])(?=[A-Z]))(?:disabled|Disabled|bypass|Bypass)\Z"
+)
+"""Beginnings and ends of the names of fields that let through what a protection keeps out."""
+
+
+def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether the tool takes a protection away: by its verb, because it is given one as off, or is to let things by."""
+    if _GUARDS.isdisjoint(verbs):
+        return False
+    changes = not _CHANGES.isdisjoint(verbs)
+    said = [one for _, fields in islice(groups_of(given), 20) for one in islice(fields.items(), MAX_NAMED)]
+    if changes and any(value is True and _LETS.match(str(name)) for name, value in said):
+        return True
+    values = [value for name, value in islice(given.items(), MAX_FIELDS) if not _LETS.match(str(name))]
+    off = any(isinstance(value, _PLAIN) and value in _OFF for value in values)
+    off = off and not any(value is True or isinstance(value, Mapping) for value in values)
+    return not _TURNS_OFF.isdisjoint(verbs) or (off and changes)
+
+
+_FOR_GOOD = frozenset({"permanent", "permanently", "skip_trash", "skiptrash", "hard_delete", "harddelete", "bypass_trash", "purge"})  # fmt: skip
+_FILTERS = ("query", "filter", "q", "where", "selector", "search", "pattern", "criteria")
+_EVERYTHING = re.compile(r"\s*(?:\*|\.\*|%|all|\{\s*\}|1\s*=\s*1|true|in:\s*(?:anywhere|all|inbox)|is:\s*any)?\s*\Z")
+
+
+def _loses_for_good(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether the tool deletes past what would bring it back, or all that there is."""
+    if DELETES.isdisjoint(verbs):
+        return False
+    said = {str(name).lower(): value for name, value in islice(given.items(), MAX_FIELDS)}
+    if any(said.get(name) is True for name in _FOR_GOOD):
+        return True
+    return any(
+        isinstance(said.get(name), str) and _EVERYTHING.match(said[name][:100].lower()) is not None for name in _FILTERS
+    )
+
+
+_SMALL = frozenset({"label", "labels", "reaction", "reactions", "comment", "draft", "drafts", "tab", "tabs", "breakpoint", "bookmark", "memory", "memories", "entity", "entities", "observation", "observations", "relation", "relations", "assignee", "assignees", "reviewer", "reviewers", "cache", "cell", "cells", "session", "todo", "todos", "element", "highlight", "watcher", "cookie", "cookies", "node", "nodes", "layer", "shape", "frame", "row", "column", "tmp", "temp", "test", "preview", "mock", "breakpoints", "dependency", "dependencies", "import", "imports", "line", "lines", "block_cache"})  # fmt: skip
+"""Things that are quickly made again, or an agent's own."""
+_OWN_SERVERS = frozenset({"memory", "scratch", "scratchpad", "todo", "local", "ide", "lsp", "serena", "browser", "playwright", "puppeteer", "filesystem", "fs", "editor", "sqlite", "knowledge"})  # fmt: skip
+"""Servers that keep what is an agent's own, or judged by its path or its statements."""
+_PUT_ASIDE = frozenset({"email", "emails", "mail", "message", "messages", "thread", "threads", "note", "notes", "issue", "task", "card", "item", "conversation"})  # fmt: skip
+"""Things that are archived every day, and found again where they are archived."""
+_TRIED = re.compile(r"(?:\A|[-_./: ])(?:tests?|cache|draft|tmp|temp|scratch|sandbox|demo|local|dev)(?:\Z|[-_./: \d])", re.IGNORECASE)  # fmt: skip
+_REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
+
+
+def for_trial(given: Mapping[str, Any]) -> bool:
+    """Whether one of the fields of a call says that it is about what is for tests."""
+    texts = (value for value in islice(given.values(), MAX_FIELDS) if isinstance(value, str) and len(value) <= 100)
+    return any(_TRIED.search(value) and not _PRODUCTION.search(value) for value in texts)
+
+
+def takes_from_others(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether a tool that takes something away takes what others have: no trifle, no trial, and no file at hand."""
+    verbs, server = words_of(tool)
+    if not _SMALL.isdisjoint(verbs) or not _OWN_SERVERS.isdisjoint(server):
+        return False
+    if "merge" in verbs and DELETES.isdisjoint(verbs) and {"pull", "request", "pr", "mr", "branch"}.isdisjoint(verbs):
+        return False
+    if "archive" in verbs and not _PUT_ASIDE.isdisjoint(verbs):
+        return False
+    said = {str(name).lower() for name in islice(given, MAX_FIELDS)}
+    if for_trial(given):
+        return False
+    return PATHS.isdisjoint(said) or not _REMOTE.isdisjoint(said)
+
+
+_ENVIRONMENTS = frozenset({"environment", "env", "stage", "target", "context", "cluster", "namespace", "workspace", "deployment_environment", "tier", "production", "prod"})  # fmt: skip
+_DEPLOYS = frozenset({"deploy", "promote", "publish", "release", "run", "apply", "scale", "restart", "rollback", "trigger", "dispatch", "redeploy", "upgrade", "migrate", "patch", "pause", "sync", "start", "stop", "execute", "install"})  # fmt: skip
+_TURNS = frozenset({"update", "set", "toggle", "enable", "disable", "turn", "modify", "edit", "put", "create", "add", "write"})  # fmt: skip
+_PRODUCTION = re.compile(r"(?:\A|[-_./:=])(?:prod|production)(?:\Z|[-_./:])", re.IGNORECASE)
+
+
+_TRACKED = frozenset({"page", "issue", "ticket", "task", "record", "comment", "block", "note", "card", "document", "doc", "message", "pull", "request", "pr", "epic", "story", "event", "annotation", "row", "incident"})  # fmt: skip
+"""Things that say something of production and are none."""
+
+
+def _changes_production(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool changes what is in production, by its name, its environment or a short name among its fields."""
+    if (
+        not _TRACKED.isdisjoint(verbs)
+        or not _LOOKS.isdisjoint(verbs[:1])
+        or given.get("dry_run") is True
+        or given.get("dryRun") is True
+    ):
+        return False
+    deploys = not _DEPLOYS.isdisjoint(verbs)
+    if deploys and not {"prod", "production"}.isdisjoint(verbs):
+        return True
+    for _, fields in islice(groups_of(given), 20):
+        for name, value in islice(fields.items(), MAX_NAMED):
+            stated = str(name).lower() in _ENVIRONMENTS
+            changes = deploys or (stated and not _TURNS.isdisjoint(verbs))
+            short = isinstance(value, str) and len(value) <= 60 and " " not in value
+            if changes and short and _PRODUCTION.search(value):
+                return True
+    return False
+
+
+MAX_NAMED = 100
+"""Most fields of a group that are looked at for the name of an environment."""
+_AUDIENCE = frozenset({"type", "scope", "visibility", "access", "acl", "audience", "sharing", "principal", "grantee", "link_access", "who", "role_type", "permission"})  # fmt: skip
+_EVERYBODY = frozenset({"anyone", "public", "anyone_with_link", "anyonewithlink", "public-read", "public-read-write", "everyone", "allusers", "world", "*"})  # fmt: skip
+_OPENS = frozenset({"share", "permission", "permissions", "acl", "link", "policy", "publish", "visibility", "access", "sharing", "expose"})  # fmt: skip
+_ALTERS = frozenset({"update", "edit", "set", "change", "modify", "patch", "configure", "make"})  # fmt: skip
+_SHOWN = (
+    "private",
+    "is_private",
+    "isPrivate",
+    "restricted",
+    "requires_auth",
+    "authentication_required",
+    "password_protected",
+    "block_public_access",
+    "public_access_block",
+)
+"""Fields that keep something from others; as false they show it to everybody."""
+_FORWARDS = frozenset({"forward", "forward_to", "forwardto", "redirect", "redirect_to", "forwarding_address", "forwardingaddress"})  # fmt: skip
+
+
+def _opens_to_all(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool shows something to everybody, or has all later mail go to another address."""
+    if not _LOOKS.isdisjoint(verbs[:1]):
+        return False
+    opens = not (_OPENS | _ALTERS).isdisjoint(verbs)
+    if not _ALTERS.isdisjoint(verbs) and any(given.get(name) is False for name in _SHOWN):
+        return True
+    for _, fields in islice(groups_of(given), 20):
+        said = {str(name).lower(): value for name, value in islice(fields.items(), MAX_NAMED)}
+        if opens and any(str(said.get(name)).lower() in _EVERYBODY for name in _AUDIENCE if name in said):
+            return True
+        if any(isinstance(said.get(name), str) and "@" in said[name] for name in _FORWARDS) and _MAILS & set(verbs):
+            return True
+    return False
+
+
+_MAILS = frozenset({"filter", "filters", "rule", "rules", "forwarding", "settings", "inbox"})
+_SENDS = frozenset(
+    {"send", "mail", "email", "emails", "notify", "sms", "message", "messages", "invite", "broadcast", "campaign"}
+)
+_TO_ALL = frozenset({"bulk", "mass", "all", "broadcast", "campaign", "everyone", "blast", "batch"})
+_RECIPIENTS = frozenset({"to", "cc", "bcc", "recipients", "recipient", "to_emails", "emails", "to_addresses", "users", "attendees", "phone_numbers", "numbers", "segment", "audience", "list_id", "channel", "channel_id"})  # fmt: skip
+_EVERY_ONE = re.compile(
+    r"[\s#@<\"']*(?:all(?:[-_. ]?(?:hands|staff|users|company|customers|employees|team|subscribers))?|everyone|everybody|staff|company|customers|subscribers|newsletter|members|users|employees|general|announcements?|all-company)(?:@[\w.-]+)?[\s>\"']*\Z",
+    re.IGNORECASE,
+)
+"""Addresses and channels that everybody reads."""
+MANY = 10
+"""People from which on a message is one to many."""
+
+
+def _writes_to_many(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool sends a message to a list, or to an address or a channel that everybody reads."""
+    if not _LOOKS.isdisjoint(verbs[:1]) or "draft" in verbs or _WRITES_TO.isdisjoint(verbs):
+        return False
+    for name, value in islice(given.items(), MAX_NAMED):
+        if str(name).lower() in _RECIPIENTS:
+            each = (
+                value
+                if isinstance(value, (list, tuple))
+                else re.split(r"[,;]", value[:MAX_TEXT])
+                if isinstance(value, str)
+                else []
+            )
+            if len(each) >= MANY or any(isinstance(one, str) and _EVERY_ONE.match(one[:200]) for one in each):
+                return True
+    return any(
+        isinstance(value, str) and re.search(r"<!(?:channel|everyone|here)>|@(?:channel|everyone)\b", value[:MAX_TEXT])
+        for value in islice(given.values(), MAX_NAMED)
+    )
+
+
+_WRITES_TO = frozenset({"send", "mail", "email", "sms", "notify", "post", "message", "publish", "broadcast", "campaign", "text", "dm", "blast"})  # fmt: skip
+_HALTS = frozenset({"pause", "suspend", "mute", "silence", "shutdown", "hibernate"})
+_WATCHES = frozenset({"monitor", "monitors", "alert", "alerts", "alarm", "alarms", "alerting", "check", "checks"})
+_ALL_AT_ONCE = frozenset({"refund", "cancel", "stop", "reset", "resolve", "close", "acknowledge", "archive", "approve", "dismiss", "disable"})  # fmt: skip
+
+
+def destroys_shared(tool: str) -> bool:
+    """Whether the tool's name says that it takes something away that others use, or halts it."""
+    verbs, server = words_of(tool)
+    if _HALTS.intersection(verbs) and (_SHARED | _WATCHES).intersection(verbs):
+        return True
+    if verbs[:1] and verbs[0] not in _LOOKS | WRITES and _SENDS.intersection(verbs) and _TO_ALL.intersection(verbs):
+        return True
+    if {"disable", "delete", "remove"}.intersection(verbs) and _WATCHES.intersection(verbs):
+        return True
+    if "reset" in verbs and "branch" in verbs and "git" not in server:
+        return True
+    if "reset" in verbs and {"pg", "db", "database", "project", "all"}.intersection(verbs):
+        return True
+    if _MONEY.intersection(verbs) and not _LOOKS.intersection(verbs):
+        return True
+    if not _PAYERS.isdisjoint(server) and not _PAYS.isdisjoint(verbs[:2]) and not _FUNDS.isdisjoint(verbs):
+        return True
+    if "cancel" in verbs and {"subscription", "subscriptions"}.intersection(verbs):
+        return True
+    if not DELETES.intersection(verbs):
+        return "all" in verbs and bool(_ALL_AT_ONCE.intersection(verbs))
+    return bool(_SHARED.intersection(verbs)) or bool(
+        {"destroy", "purge", "wipe", "terminate", "nuke"}.intersection(verbs)
+    )
+
+
+def _in_others_hands(rule: str, tool: str, what: str) -> Finding:
+    return Finding(
+        rule,
+        levels.HARM,
+        f"asks {tool} to {what}",
+        "Prepare it, and let a person do it.",
+        effect=effect("tool_call", f"calls {tool}, to {what}", target=tool),
+    )
+
+
+def _weakening(tool: str) -> Finding:
+    return Finding(
+        "tools.mcp-weakens",
+        levels.HARM,
+        f"asks {tool} to take away what protects something that others use",
+        "Let a person change what protects it.",
+        effect=effect("tool_call", f"calls {tool}, which takes a protection away", target=tool),
+    )
+
+
+def destroying(tool: str) -> Finding:
+    """Return the finding for a tool that takes away what others use."""
+    return Finding(
+        "tools.mcp-destroys",
+        levels.HARM,
+        f"asks {tool} to take away something that others use",
+        "Read first what would go, and let a person do it.",
+        effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
+    )
