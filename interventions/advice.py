@@ -14,6 +14,8 @@ from interventions.ladders import ladder_of
 from interventions.words import InterventionKind
 from monitors.contract.issues import Issue
 from monitors.contract.tasks import Limits
+from monitors.detectors import DetectorSettings, pattern_names
+from monitors.patterns.combinations import COMBINATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,10 @@ class Suggestion:
     because: str
 
 
-SENSITIVE = frozenset(
-    {"repetitive_errors", "repetition", "scope_creep", "resource_spiral", "goal_drift", "exploration_wandering",
-     "hallucination", "text_loop", "blocked_on_human", "test_tampering"}
-)  # fmt: skip
-"""Issue types that are patterns of the configuration with a sensitivity of their own."""
+PATTERNS = frozenset(pattern_names(DetectorSettings()))
+"""Issue types that are patterns of the configuration."""
 
-COMBINED = frozenset({"error_exploration_loop", "runaway_execution", "confused_state"})
+COMBINED = frozenset(each.name for each in COMBINATIONS)
 """Issue types that are made of others."""
 
 PATIENT_STEPS = 10
@@ -102,15 +101,15 @@ def _limit(issue: Issue, limits: Limits, usage: ResourceUsage) -> list[Suggestio
 def _patience(issue: Issue) -> list[Suggestion]:
     """For a stop that was not called for: what makes the pattern speak later."""
     wrong = "Only if this stop was not called for: "
-    if issue.type in SENSITIVE:
-        because = wrong + "half as much again must be seen as with `medium` before this pattern speaks."
-        return [Suggestion(f"patterns.{issue.type}.sensitivity", "low", because)]
     if issue.type in COMBINED:
         because = wrong + "patterns are then judged each alone, and none is raised for coming together."
         return [Suggestion("patterns.combinations.enabled", value=False, because=because)]
     if issue.type == "no_progress":
         because = wrong + "so many steps without progress are tolerated."
         return [Suggestion("progress.consecutive_stuck_tolerance", PATIENT_STEPS, because)]
+    if issue.type in PATTERNS:
+        because = wrong + "half as much again must be seen as with `medium` before this pattern speaks."
+        return [Suggestion(f"patterns.{issue.type}.sensitivity", "low", because)]
     return []
 
 

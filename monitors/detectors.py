@@ -1,7 +1,7 @@
 """The detectors of a session, in order, and all their settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, TypeVar
 
 from monitors.contract.bounds import Key
@@ -51,6 +51,12 @@ class DetectorSettings:
     """The user's own."""
     learning: LearningSettings = field(default_factory=LearningSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+
+def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:
+    """The names of all patterns, the user's own among them."""
+    built_in = (each.name for each in fields(settings) if isinstance(getattr(settings, each.name), PatternSettings))
+    return (*built_in, *(each.name for each in settings.custom))
 
 
 Settings = TypeVar("Settings", bound=PatternSettings)

@@ -14,8 +14,6 @@ EVERYTHING: frozenset[type] = frozenset(get_args(Observation))
 class Watchers:
     """The detectors of a session, by what each watches: most have nothing to do with most observations.
 
-    A detector may have an attribute `watches`, the types of observations that it wants; without one it is shown all.
-
     Args:
         detectors: In the order in which they are shown an observation.
     """

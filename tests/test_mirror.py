@@ -20,8 +20,11 @@ FOLDERS = (
     "supervisor/standalone",
     "supervisor/top",
     "host",
+    "monitors/patterns",
+    "interventions/kinds",
 )
-"""The packages of the application; the folders of monitors, interventions and checkpoints group their tests by what they show."""
+"""The packages of the application, and the folders to which most new parts go; the other folders of monitors, interventions
+and checkpoints group their tests by what they show."""
 
 WITHOUT = {
     "chaperon/calls.py": "tests/chaperon/test_client.py holds each method to its route",
@@ -67,6 +70,7 @@ WITHOUT = {
     "supervisor/core/settings.py": "types; tests/supervisor/config/test_model.py reads each from a configuration",
     "supervisor/protocol/export.py": "types; tests/supervisor/runtime/exporters/test_delivery.py",
     "interventions/decisions.py": "types; tests/supervisor/protocol/test_records.py",
+    "interventions/kinds/emergency_stop.py": "tests/interventions/choice/test_controller.py chooses it",
     "monitors/contract/issues.py": "types; tests/supervisor/protocol/test_records.py",
     "monitors/contract/learning.py": "types; tests/monitors/test_learning.py",
     "monitors/contract/observations.py": "types; tests/supervisor/core/observing/test_observer.py",

@@ -34,7 +34,10 @@ class Issue:
 
 
 class Detector(Protocol):
-    """Anything that watches a run. Bounded memory, constant work per observation, and pure."""
+    """Anything that watches a run. Bounded memory, constant work per observation, and pure.
+
+    It may have an attribute `watches`, the set of the types of observations that it wants; without one it is shown all.
+    """
 
     name: str
     """The issue type it raises, and its name in the configuration."""

@@ -57,7 +57,6 @@ class CombinationsSettings(PatternSettings):
 
     # No key here: each combination has the sensitivity of its parts.
     sensitivity: Sensitivity | None = None
-    combinations: tuple[Combination, ...] = COMBINATIONS
 
 
 class Combinations:
@@ -73,7 +72,7 @@ class Combinations:
     def __init__(self, board: OpenIssues, settings: CombinationsSettings | None = None) -> None:
         self._board = board
         self._settings = settings or CombinationsSettings()
-        self._streaks: Mapping[str, Streaks] = {one.name: Streaks(1) for one in self._settings.combinations}
+        self._streaks: Mapping[str, Streaks] = {one.name: Streaks(1) for one in COMBINATIONS}
         self._changes = 0
 
     def see(self, observation: Observation) -> Sequence[Issue]:
@@ -81,7 +80,7 @@ class Combinations:
         if self._board.changes == self._changes:
             return ()
         self._changes = self._board.changes
-        return [issue for one in self._settings.combinations for issue in self._look_for(one, observation.seq)]
+        return [issue for one in COMBINATIONS for issue in self._look_for(one, observation.seq)]
 
     def _look_for(self, combination: Combination, seq: int) -> Sequence[Issue]:
         found = [self._worst(types) for types in combination.members]

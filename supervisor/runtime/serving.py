@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from monitors.contract.actions import ReviewContext
 from monitors.contract.words import Severity
+from monitors.detectors import pattern_names
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
@@ -22,7 +23,6 @@ from supervisor.runtime.assembly.settings import (
     discovery_settings,
     gateway_settings,
     merge_rules,
-    pattern_names,
     task_settings,
 )
 from supervisor.runtime.daemon.daemon import Daemon

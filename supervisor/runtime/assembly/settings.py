@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +16,7 @@ from interventions.settings import InterventionSettings
 from interventions.texts import fields as texts
 from monitors.contract.errors import UsageError
 from monitors.contract.words import Severity
-from monitors.detectors import DetectorSettings
-from monitors.sensitivity import PatternSettings
+from monitors.detectors import DetectorSettings, pattern_names
 from supervisor.config.environment import agent_environment, without_keys
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths, config_home, data_home, home
@@ -293,12 +292,6 @@ def detector_settings(config: Config) -> DetectorSettings:
     own["custom"] = [each.model_dump() for each in wanted.custom_patterns]
     settings = settings_from(DetectorSettings, own)
     return settings if "all" in wanted.enabled_patterns else _only(settings, wanted.enabled_patterns)
-
-
-def pattern_names(settings: DetectorSettings) -> tuple[str, ...]:
-    """The names of all patterns, the user's own among them."""
-    built_in = (each.name for each in fields(settings) if isinstance(getattr(settings, each.name), PatternSettings))
-    return (*built_in, *(each.name for each in settings.custom))
 
 
 def _only(settings: DetectorSettings, enabled: tuple[str, ...]) -> DetectorSettings:
