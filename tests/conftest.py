@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.opened import OpenWatch
@@ -21,6 +22,9 @@ for _name in [each for each in os.environ if each.startswith("GIT_")]:
 if (_python := shutil.which("python3")) and Path(_python).read_bytes().startswith(b"#!"):
     # A version manager's `python3` is a script of scripts: 0.11 s of a processor for each stand-in and each tool call.
     os.environ["PATH"] = f"{Path(sys.base_prefix, 'bin')}:{os.environ['PATH']}"
+
+hypothesis.settings.register_profile("unhurried", deadline=None)  # else 200 ms, missed where the machine is busy
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.choose import Choice, SafeCriteria, choose, why_unsafe
@@ -77,7 +77,6 @@ CHECKPOINTS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(CHECKPOINTS, max_size=12, unique_by=lambda one: one.number))
 def test_a_choice_is_always_safe_old_enough_and_the_newest_such(made: list[Checkpoint]) -> None:
     choice = choose(made, ISSUE)

@@ -276,7 +276,6 @@ def run(machine: type[Workspace], *, shrink: bool = True) -> None:
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
             report_multiple_bugs=False,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.git import trees
@@ -42,7 +42,6 @@ from tests.checkpoints.support import MOMENT, git
 NAMES = st.binary(min_size=1, max_size=6).filter(lambda name: not set(name) & {0, 0x2F})
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=30))
 def test_any_path_comes_back_from_its_text(path: bytes) -> None:
     text = text_of(path)
@@ -62,7 +61,6 @@ def test_a_path_lies_in_folders_and_not_in_names_that_begin_alike() -> None:
     assert not is_within(b"ab", b"a")
 
 
-@settings(deadline=None)
 @given(st.dictionaries(NAMES, st.sampled_from([FILE, EXECUTABLE, FOLDER]), max_size=8))
 def test_a_tree_comes_back_from_its_bytes(names: dict[bytes, int]) -> None:
     tree = {name: TreeEntry(mode, object_id(ObjectKind.BLOB, name)) for name, mode in names.items()}
@@ -83,7 +81,6 @@ def test_ids_and_order_of_a_tree_are_those_of_git(workspace: Path) -> None:
     assert object_id(ObjectKind.TREE, raw).hex() == oid
 
 
-@settings(deadline=None)
 @given(objects=st.lists(st.binary(max_size=300), max_size=6))
 def test_a_sealed_pack_is_one_that_git_accepts_with_the_index_that_git_makes(
     objects: list[bytes], tmp_path_factory: pytest.TempPathFactory
@@ -145,7 +142,6 @@ def built(memory: InMemory, files: dict[bytes, bytes]) -> bytes:
     return trees.apply(memory, memory, EMPTY_TREE, edits)
 
 
-@settings(deadline=None)
 @given(FILES, FILES)
 def test_applying_the_differences_leads_from_one_tree_to_the_other(
     before: dict[bytes, bytes], after: dict[bytes, bytes]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.model import CaptureContext, Checkpoint, Reason
@@ -61,7 +61,6 @@ def test_over_quota_the_older_half_of_what_may_go_goes() -> None:
     assert to_drop(made, NOW, over_quota=True) == names(range(5))
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.builds(checkpoint, st.integers(0, 200), st.floats(0, 100), st.sampled_from(Reason), st.sampled_from("ab")),

@@ -45,7 +45,7 @@ def ignored_by_us(text: bytes, path: str) -> bool:
     return rules.ignores(raw, is_folder=False)
 
 
-@settings(max_examples=int(os.environ.get("IGNORE_EXAMPLES", "150")), deadline=None)
+@settings(max_examples=int(os.environ.get("IGNORE_EXAMPLES", "150")))
 @given(lines=st.lists(LINES, min_size=1, max_size=4), path=PATHS)
 def test_any_rules_mean_what_they_mean_to_git(repository: Path, lines: list[str], path: str) -> None:
     parts = path.split("/")

@@ -439,7 +439,7 @@ MOVES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(MOVES, max_size=40), st.booleans())
 def test_whatever_happens_limits_hold_and_the_journal_rebuilds_the_same_controller(
     moves: list[tuple[str, Any]], auto: bool

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio.to_thread
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.cli import common
@@ -30,7 +30,6 @@ def pause(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=50) | st.text().map(str.encode) | st.just(b'{"n":1}'), max_size=5))
 def test_lines_that_cannot_be_read_are_passed_over_and_those_behind_them_are_told(lines: list[bytes]) -> None:
     found = list(told([*lines, b'{"n":7,"kind":"x"}']))

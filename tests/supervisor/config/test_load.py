@@ -307,13 +307,13 @@ def test_rules_of_ones_own_are_read(tmp_path: Path) -> None:
 YAMLISH = st.text(st.sampled_from(list("abc:{}[]&*!-?|>#'\"%@`,<\n\t 0159.~\x00\ud800é")), max_size=60)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(st.binary(max_size=80), YAMLISH.map(lambda text: text.encode(errors="surrogatepass"))))
 def test_any_bytes_are_either_a_configuration_or_refused_with_a_sentence(tmp_path: Path, text: bytes) -> None:
     assert all(problem.says and problem.place for problem in problems_of(lambda: read(tmp_path, text)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     name=st.sampled_from(["REVIEWER__ENABLED", "RULES", "AGENT", "X__Y", "__", "", "STOP__", "__STOP", "HOOKS__X__Y"]),
     value=YAMLISH,

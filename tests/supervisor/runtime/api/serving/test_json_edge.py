@@ -54,7 +54,7 @@ async def test_no_text_in_any_field_path_or_query_of_any_route_makes_the_daemon_
 def hammer(socket: Path, description: dict[str, Any]) -> None:
     """Send text to every route."""
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(parts(description)), st.data())
     def ask(route: tuple[str, str], data: st.DataObject) -> None:
         method, path = route
