@@ -1,5 +1,6 @@
 """Lists that must follow another list: each is derived from it or held to it here, so that nothing new is forgotten in one of them."""
 
+import re
 import typing
 from dataclasses import fields
 from enum import Enum
@@ -25,6 +26,7 @@ from monitors.review.shell.launchers import Inside, LauncherLayout
 from monitors.review.tools import is_known
 from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from monitors.review.verdict.rewrites import REWRITES
+from supervisor import core
 from supervisor.cli.__main__ import COMMANDS, SAYS
 from supervisor.cli.commands.agents.view import _SHOWN
 from supervisor.cli.output.words import COLOURS
@@ -156,6 +158,19 @@ def test_what_chaperon_says_to_the_cli_cannot_be_said_in_the_configuration() -> 
 def test_each_kind_of_event_is_one_that_is_shown_or_known_not_to_be() -> None:
     kinds = {typing.get_args(typing.get_type_hints(each)["kind"])[0] for each in typing.get_args(events.AnyEvent)}
     assert _SHOWN.keys() <= kinds
+
+
+WRITTEN_ALONE = {
+    "AgentForgotten", "CredentialTaken", "DaemonStarted", "DaemonStopped", "FaultSeen", "PolicyChanged", "RecordForgotten",
+    "SettingsFound", "WorkTakenOver",
+}  # fmt: skip
+"""Events that change no state: people read them, and what replays a journal."""
+
+
+def test_each_kind_of_event_is_folded_into_the_state_or_known_not_to_be() -> None:
+    folds = [path for path in Path(core.__path__[0]).rglob("*.py") if not {"decisions", "replay"} & {*path.parts}]
+    passed_on = {name for path in folds for name in re.findall(r"\w+", path.read_text())}
+    assert {each.__name__ for each in typing.get_args(events.AnyEvent)} - passed_on == WRITTEN_ALONE
 
 
 def test_each_expectation_of_a_scenario_is_looked_at() -> None:

@@ -51,6 +51,7 @@ from supervisor.protocol.words import AgentState
 
 MakeSession = Callable[[TaskSubmitted], Session]
 
+_OF_NO_SESSION = TaskEvent | ProjectEvent | MergeChanged
 
 MOST_NAMED = 20
 """Running agents that an error names: a line or two."""
@@ -147,10 +148,7 @@ class Board:
             self._learn(seq, event)
             return self._adjust(seq, [event])
         self._note(seq, event)
-        if isinstance(event, TaskEvent | ProjectEvent):
-            return []
-        if isinstance(event, MergeChanged):
-            self.merges.remember(seq, event)
+        if isinstance(event, _OF_NO_SESSION):
             return []
         session = self._session_of(seq, event)
         if session is None:
@@ -165,14 +163,7 @@ class Board:
         if isinstance(event, OutcomeGiven | PatternAdjusted | InterventionJudged):
             self._learn(seq, event)
         self._note(seq, event)
-        if isinstance(event, MergeChanged):
-            self.merges.remember(seq, event)
-            return
-        if (
-            isinstance(event, TaskEvent | ProjectEvent)
-            or self.past.has(event.agent, seq)
-            or self._recognised(seq, event)
-        ):
+        if isinstance(event, _OF_NO_SESSION) or self.past.has(event.agent, seq) or self._recognised(seq, event):
             return
         if isinstance(event, RecordDamaged):
             self._distrust(event)
@@ -368,6 +359,8 @@ class Board:
             self._count_done(seq, event)
         elif isinstance(event, ProjectEvent):
             self.projects.remember(seq, event)
+        elif isinstance(event, MergeChanged):
+            self.merges.remember(seq, event)
         elif isinstance(event, DiscoveryNoted | DiscoveryForgotten):
             self._noted_for_others(seq, event)
         else:

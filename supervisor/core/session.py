@@ -206,7 +206,7 @@ class Session:
 
     @property
     def processes_ended(self) -> bool:
-        """Whether the end of its processes is memory, though what follows from it may still be due."""
+        """Whether its processes ended, though what follows from that may still be due."""
         return self._memory.processes.ending is not None
 
     @property
@@ -276,7 +276,7 @@ class Session:
         return memory.captures.moment(memory.last_seq, mono, memory.state)
 
     def remember(self, seq: int, event: AnyEvent) -> None:
-        """Fold one event of the journal into what is memory, deciding nothing."""
+        """Fold one event of the journal into the state, deciding nothing."""
         self._memory.remember(seq, event)
 
     def see(self, seq: int, event: AnyEvent) -> list[Command]:

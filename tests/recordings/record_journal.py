@@ -1,9 +1,9 @@
-"""Write the recorded journal: one event of every kind with every field set, then lines of the real CLI.
+"""Add kinds of events to the recorded journal, which has one of every kind with every field set, and lines of a real CLI.
 
 usage: python -m tests.recordings.record_journal
 
-Later versions must read the file and write the same bytes. It is recorded anew only if a kind of event was added; for a
-field that was added it stays, because journals without the field exist.
+Later versions must read the file and write the same bytes. What stands in it stays, also where a field was added since,
+because journals without the field exist.
 """
 
 import dataclasses
@@ -13,18 +13,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from monitors.contract import anyjson
 from supervisor.protocol import events, records
 from supervisor.runtime.journal.reader import segment_path
-from tests.support import recorded
 
 JOURNAL = segment_path(Path(__file__).parent / "journal", 1)
 
 TEXT = "é 'quoted' \"twice\" \\ \n\x1b[31m \u2028 \udcff"
 """Of what hostile output has: other scripts, quotes, a newline, an escape sequence, a separator, half a character."""
-
-CASES = ("asked_permission", "subagent")
-"""Recordings whose lines are in the journal: between them they have most kinds of frames."""
 
 SCALARS: dict[Any, Any] = {
     str: TEXT,
@@ -56,27 +51,18 @@ def filled(type_: Any) -> Any:
     raise TypeError(f"No value is known for {type_!r}; add it here.")
 
 
-def recorded_events() -> list[events.AnyEvent]:
-    """Return the events of the recorded journal, in order."""
-    found: list[events.AnyEvent] = [filled(kind) for kind in get_args(events.AnyEvent)]
-    end = 0
-    for number, line in enumerate(line for case in CASES for line in recorded(case)):
-        end += len(line) + 1
-        frame = anyjson.loads(line)
-        found.append(
-            events.LineReceived(agent="a1", at=1763712900.5 + number, mono=float(number), end=end, frame=frame)
-        )
-    return found
-
-
 def main() -> None:
-    line, previous = records.encode_header(1, records.ORIGIN)
-    written = [line]
-    for n, event in enumerate(recorded_events(), 1):
-        line, previous = records.encode(n, event, previous)
-        written.append(line)
-    JOURNAL.parent.mkdir(exist_ok=True)
-    JOURNAL.write_bytes(b"".join(written))
+    """Write an event of each kind that the journal lacks behind the lines that are there."""
+    header, *lines = JOURNAL.read_bytes().splitlines(keepends=True)
+    kinds, previous = set[type[Any]](), records.line_hash(header)
+    for n, line in enumerate(lines, 1):
+        kinds.add(type(records.decode(line, n, previous).event))
+        previous = records.line_hash(line)
+    for kind in get_args(events.AnyEvent):
+        if kind not in kinds:
+            line, previous = records.encode(len(lines) + 1, filled(kind), previous)
+            lines.append(line)
+    JOURNAL.write_bytes(b"".join((header, *lines)))
 
 
 if __name__ == "__main__":

@@ -160,7 +160,7 @@ class Decider:
         unread = memory.requests.unread
         if unread is None:
             return None
-        return FrameRejected(agent=now.agent, at=now.at, mono=now.mono, problem=unread.problem)
+        return FrameRejected(**now.stamp, problem=unread.problem)
 
     def _overspent(self, memory: Memory, now: Event) -> StopRequested | None:
         """Return the stop that is due if the model's next call would pass the spending limit.
@@ -185,9 +185,7 @@ class Decider:
         found = limits.passing(self._controller.usage(now.mono), coming, memory.task.limits)
         if found is None:
             return None
-        return StopRequested(
-            agent=now.agent, at=now.at, mono=now.mono, by="chaperon", reason=found.says, limit=found.limit
-        )
+        return StopRequested(**now.stamp, by="chaperon", reason=found.says, limit=found.limit)
 
     # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -232,9 +230,7 @@ class Decider:
         try:
             review = review or gate.review(self._reviewer, action, self.context(memory))
         except ReviewDeferredError:
-            return ReviewDeferred(
-                agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action
-            )
+            return ReviewDeferred(**now.stamp, request_id=request.request_id, action=action)
         review = memory.allowances.applied(action, review, now.mono)
         settings = self._settings.approval
         used_up = self._used_up(memory, action, review, now)
@@ -244,9 +240,7 @@ class Decider:
         if not why:
             return self._unless_captured(memory, request, action, review, now)
         return ApprovalAsked(
-            agent=now.agent,
-            at=now.at,
-            mono=now.mono,
+            **now.stamp,
             request_id=request.request_id,
             action=action,
             review=review,
@@ -271,14 +265,10 @@ class Decider:
             return None
         if not memory.captures.needs(review):
             return self._made(now, request, action, review)
-        return CheckpointAwaited(
-            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
-        )
+        return CheckpointAwaited(**now.stamp, request_id=request.request_id, action=action, review=review)
 
     def _made(self, now: Event, request: gate.Request, action: Action, review: Review) -> ReviewMade:
-        return ReviewMade(
-            agent=now.agent, at=now.at, mono=now.mono, request_id=request.request_id, action=action, review=review
-        )
+        return ReviewMade(**now.stamp, request_id=request.request_id, action=action, review=review)
 
     def _verdict(self, memory: Memory, request: gate.Request, action: Action) -> Review | None:
         """Return the first gate's verdict on the same call, if the second gate gets the reviewed input."""
@@ -309,13 +299,13 @@ class Decider:
 
     def _issue(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
         fresh = memory.issues.fresh[0] if memory.issues.fresh else self._limit(memory, now, seq)
-        return None if fresh is None else IssueSeen(agent=now.agent, at=now.at, mono=now.mono, issue=fresh)
+        return None if fresh is None else IssueSeen(**now.stamp, issue=fresh)
 
     def _discovery(self, memory: Memory, now: Event) -> DiscoveryNoted | None:
         if not memory.noted.due:
             return None
         scope, text = memory.noted.due[0]
-        return DiscoveryNoted(agent=now.agent, at=now.at, mono=now.mono, scope=scope, text=text)
+        return DiscoveryNoted(**now.stamp, scope=scope, text=text)
 
     def _limit(self, memory: Memory, now: Event, seq: int) -> Issue | None:
         """Return the issue about the task's limits that is due."""
@@ -336,13 +326,13 @@ class Decider:
             case None:
                 return None
             case Judgement() as judgement:
-                return InterventionJudged(agent=now.agent, at=now.at, mono=now.mono, judgement=judgement)
+                return InterventionJudged(**now.stamp, judgement=judgement)
             case Intervention() as chosen:
-                return InterventionChosen(agent=now.agent, at=now.at, mono=now.mono, intervention=chosen)
+                return InterventionChosen(**now.stamp, intervention=chosen)
             case PersonNeed() as need:
-                return PersonNeeded(agent=now.agent, at=now.at, mono=now.mono, need=need)
+                return PersonNeeded(**now.stamp, need=need)
             case Easing(intervention=ended, limits=eased):
-                return LimitsEased(agent=now.agent, at=now.at, mono=now.mono, intervention=ended, limits=eased)
+                return LimitsEased(**now.stamp, intervention=ended, limits=eased)
 
     def _restatement(self, memory: Memory, now: Event) -> ContextRestated | None:
         """Say the task again into a turn in which the conversation was shortened, unless a renewal says it."""
@@ -351,7 +341,7 @@ class Decider:
             return None
         number = memory.restating.compactions
         text = restated(memory.task, memory.restating.decided, memory.todo.items, number)
-        return ContextRestated(agent=now.agent, at=now.at, mono=now.mono, number=number, text=text)
+        return ContextRestated(**now.stamp, number=number, text=text)
 
     def _situation(self, memory: Memory, now: Event, seq: int) -> Situation:
         stopped = memory.state is AgentState.STOPPED and memory.stopping.emergency is not None
@@ -374,7 +364,7 @@ class Decider:
         if not memory.pending_incidents:
             return None
         incident, report = incidents.describe(memory.pending_incidents.first, memory, now.at, seq)
-        return IncidentOpened(agent=now.agent, at=now.at, mono=now.mono, incident=incident, report=report)
+        return IncidentOpened(**now.stamp, incident=incident, report=report)
 
     def _rollback(self, memory: Memory, now: Event) -> AnyEvent | None:
         """Return the failure of a rollback: the agent is not frozen in time, or is to be ended instead."""
@@ -389,9 +379,7 @@ class Decider:
         else:
             return None
         return RestoreFailed(
-            agent=now.agent,
-            at=now.at,
-            mono=now.mono,
+            **now.stamp,
             intervention=back.id,
             checkpoint=back.checkpoint,
             error=why,
@@ -410,7 +398,7 @@ class Decider:
         if chosen is None or self._may_not_call(memory, now):
             return None
         session_id = around.session_id() if chosen.fresh else memory.summary.session_id
-        return RecoveryChosen(agent=now.agent, at=now.at, mono=now.mono, recovery=chosen, session_id=session_id)
+        return RecoveryChosen(**now.stamp, recovery=chosen, session_id=session_id)
 
     def _may_not_call(self, memory: Memory, now: Event) -> bool:
         """Whether the next call of the model would pass what may be spent."""
@@ -423,11 +411,11 @@ class Decider:
             return None
         step, why = due
         after = take(now.agent, memory.state, step)
-        return StateChanged(agent=now.agent, at=now.at, mono=now.mono, before=memory.state, after=after, why=why)
+        return StateChanged(**now.stamp, before=memory.state, after=after, why=why)
 
     def _stop_step(self, memory: Memory, now: Event) -> AnyEvent | None:
         step = lifecycle.stop_step(memory, self._settings.stop_sequence)
-        return None if step is None else RungReached(agent=now.agent, at=now.at, mono=now.mono, rung=step)
+        return None if step is None else RungReached(**now.stamp, rung=step)
 
 
 def _approved(memory: Memory, asked: ApprovalAsked) -> Review | None:

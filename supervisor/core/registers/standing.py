@@ -87,26 +87,28 @@ class StandingOrders:
 
     def remember(self, seq: int, event: AnyEvent) -> None:
         """Take in an event, once, however often the journal is read; those without bearing change nothing."""
+        if seq <= self._last_seq:
+            return
         match event:
-            case OrderGiven() if seq > self._last_seq:
+            case OrderGiven():
                 self._ordered(seq, event)
-            case OrderCarriedOut() if seq > self._last_seq:
+            case OrderCarriedOut():
                 self.results[event.id] = event
-            case DrainChanged() if seq > self._last_seq:
+            case DrainChanged():
                 self.drains = {name: one for name, one in self.drains.items() if not _covers(event, one)}
                 if event.on:
                     self.drains[_scope(event)] = event
-            case AutopilotBegan() if seq > self._last_seq:
+            case AutopilotBegan():
                 self.autopilot = event
-            case AutopilotEnded() if seq > self._last_seq:
+            case AutopilotEnded():
                 self.autopilot, self.autopilot_before = None, event
-            case PauseRequested() | ResumeRequested() | StopRequested() if event.request_id and seq > self._last_seq:
+            case PauseRequested() | ResumeRequested() | StopRequested() if event.request_id:
                 self._asked(event.request_id, event.agent)
-            case SayRequested() if seq > self._last_seq:
+            case SayRequested():
                 self._asked(event.id, event.agent)
             case _:
                 return
-        self._last_seq = max(self._last_seq, seq)
+        self._last_seq = seq
 
     def _ordered(self, seq: int, order: OrderGiven) -> None:
         self.given[order.id] = order

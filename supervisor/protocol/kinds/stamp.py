@@ -4,6 +4,17 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 
+class EventStamp(TypedDict):
+    """Fields that `Event` needs, for a type checker.
+
+    It sees each event that is made: `PauseRequested(**stamp, by=…)`.
+    """
+
+    agent: str
+    at: float
+    mono: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Fields of all events."""
@@ -15,13 +26,7 @@ class Event:
     mono: float
     """Seconds on the clock that never goes back within one boot of the machine; what decisions use."""
 
-
-class EventStamp(TypedDict):
-    """Fields that `Event` needs, for a type checker.
-
-    It sees each event that is made: `PauseRequested(**stamp, by=…)`.
-    """
-
-    agent: str
-    at: float
-    mono: float
+    @property
+    def stamp(self) -> EventStamp:
+        """The agent and the times, for a decision that follows from the event."""
+        return EventStamp(agent=self.agent, at=self.at, mono=self.mono)

@@ -299,7 +299,7 @@ def test_a_recorded_journal_with_every_kind_of_event_is_read_and_written_with_th
         assert records.frame(n, body, previous)[0] == line
         kinds.add(type(event))
         previous = records.line_hash(line)
-    assert kinds >= set(get_args(AnyEvent)), "record it anew: python -m tests.recordings.record_journal"
+    assert kinds >= set(get_args(AnyEvent)), "add it: python -m tests.recordings.record_journal"
 
 
 def _chain(count: int) -> list[bytes]:
