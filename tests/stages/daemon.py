@@ -33,9 +33,11 @@ from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
 from tests.stages.described import describe_once
+from tests.stages.read_forked import read_forked
 from tests.support import on_any_machine, paid
 
 describe_once()
+read_forked()
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 

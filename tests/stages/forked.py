@@ -25,6 +25,7 @@ FORKS.set_forkserver_preload(
         "supervisor.cli.commands.policy.replay",
         "supervisor.cli.commands.work.run",
         "supervisor.panel.command",
+        "supervisor.runtime.reading.process",
         "supervisor.runtime.service",
         *(f"tests.kill.{name}" for name in DAEMONS),
     ]

@@ -140,9 +140,8 @@ class ReadingService:
         assert self._pair is not None
         theirs = self._pair[1]
         assert theirs is not None
-        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path)]
         with anyio.CancelScope(shield=True), theirs:
-            process = await anyio.open_process(command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=None)
+            process = await start_process(theirs)
         self._pair = ours, None
         return process
 
@@ -194,6 +193,12 @@ class ReadingService:
         if now != self._told:
             send(channel, now)
             self._told = now
+
+
+async def start_process(channel: socket.socket) -> anyio.abc.Process:
+    """Start the process at the other end of the channel."""
+    command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path)]
+    return await anyio.open_process(command, stdin=channel.fileno(), stdout=subprocess.DEVNULL, stderr=None)
 
 
 def _unindexed_bytes(journal: Path) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from supervisor.runtime.reading import reader
 from tests.stages.daemon import Base, client_on, lines, served, until
+from tests.stages.read_forked import _as_a_program  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ def reading_processes() -> list[psutil.Process]:
     found = []
     for each in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):  # one that has just ended, too
-            if "supervisor.runtime.reading" in " ".join(each.cmdline()):
+            if reader.PROGRAM in each.cmdline():
                 found.append(each)
     return found
 

@@ -16,6 +16,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.running import deferred_reviews
 from supervisor.runtime.daemon.running.deferred_reviews import Ask, DeferredReviews
 from tests.stages.daemon import Base, served
+from tests.stages.read_forked import _as_a_program  # noqa: F401 - a fixture
 from tests.supervisor.runtime.reading.test_reader import reading_processes
 
 

@@ -1,0 +1,62 @@
+"""Reading processes that begin with their modules read: to read these took each of them 0.2 s of a processor.
+
+The server of `tests.stages.forked` forks them. All else is as it is: the channel, the answers, the end.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from supervisor.runtime.reading import reader
+from supervisor.runtime.reading.process import main
+from tests.stages.forked import FORKS
+
+_start_a_program = reader.start_process
+
+
+class _Forked:
+    """What a daemon asks of the process that it started."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+        self.kill = process.kill
+
+    async def wait(self) -> int | None:
+        await anyio.wait_readable(self._process.sentinel)
+        await anyio.to_thread.run_sync(self._process.join)
+        return self._process.exitcode
+
+
+async def _start(channel: socket.socket) -> _Forked:
+    process = FORKS.Process(target=_be, args=(channel, dict(os.environ), Path.cwd()))
+    await anyio.to_thread.run_sync(process.start)
+    return _Forked(process)
+
+
+def _be(channel: socket.socket, environ: dict[str, str], cwd: Path) -> None:
+    os.chdir(cwd)
+    os.dup2(channel.detach(), 0)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as that of a program
+    os.environ.clear()
+    os.environ.update(environ)
+    main()
+
+
+def read_forked() -> None:
+    """Have reading processes forked, from here on in this process."""
+    setattr(reader, _start_a_program.__name__, _start)
+
+
+@pytest.fixture(autouse=True)
+def _as_a_program() -> Iterator[None]:
+    """For tests of the process itself: it is the program that a daemon starts, and its child."""
+    setattr(reader, _start_a_program.__name__, _start_a_program)
+    yield
+    read_forked()
