@@ -1,8 +1,6 @@
 """The daemon is killed at every write of a run, and half-way through it; the next one loses nothing and doubles nothing."""
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from supervisor.runtime.protection.keys import load_key
 from supervisor.runtime.protection.seals import RecordSeals
 from tests.kill.daemon import STAND_IN
 from tests.stages import forked
+from tests.stages.cli_program import write_cli
 
 pytestmark = pytest.mark.slow
 
@@ -36,8 +35,7 @@ def prepare(base: Path) -> None:
     (base / "home").mkdir()
     subprocess.run(["git", "init", "--quiet", str(base / "repo")], check=True)
     (base / "repo" / "plan.json").write_text(json.dumps(PLAN))
-    shutil.copy(STAND_IN, base / "claude")
-    (base / "claude").chmod(0o755)
+    write_cli(base / "claude", STAND_IN.read_text())
 
 
 def daemon(base: Path, kill_at: int = 0, share: float = 0.0) -> subprocess.CompletedProcess[str]:
@@ -173,5 +171,9 @@ def test_three_daemons_killed_one_after_another_do_not_wear_the_agent_out(tmp_pa
     assert_whole(base)
 
 
-def test_the_stand_in_is_a_program_that_can_be_run() -> None:
-    assert os.access(STAND_IN, os.X_OK) or STAND_IN.read_text().startswith("#!")
+def test_the_stand_in_is_a_program_that_can_be_run(tmp_path: Path) -> None:
+    write_cli(tmp_path / "claude", STAND_IN.read_text())
+    assert subprocess.check_output([tmp_path / "claude", "--version"]) == b"2.1.329 (Claude Code)\n"
+    assert subprocess.run([tmp_path / "claude"], stdin=subprocess.DEVNULL, check=False).returncode == 0, (
+        "it heard nothing"
+    )

@@ -1,7 +1,6 @@
 """The daemon is killed at each point of a rollback; the next one finishes it, once."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from supervisor.protocol import events
 from supervisor.runtime.journal.reader import read_records
 from tests.kill.rollback_daemon import STAND_IN
 from tests.stages import forked
+from tests.stages.cli_program import write_cli
 from tests.stages.live import files_of, make_repository
 
 pytestmark = pytest.mark.slow
@@ -30,8 +30,7 @@ POINTS = (
 def prepare(base: Path) -> None:
     make_repository(base / "repo", {".gitignore": "ignored/\n", "src/a.txt": "a\n", "ignored/log": "kept\n"})
     (base / "home").mkdir()
-    shutil.copy(STAND_IN, base / "claude")
-    (base / "claude").chmod(0o755)
+    write_cli(base / "claude", STAND_IN.read_text())
 
 
 def daemon(base: Path, point: str) -> subprocess.CompletedProcess[str]:

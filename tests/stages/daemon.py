@@ -4,9 +4,7 @@ import functools
 import itertools
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -32,6 +30,7 @@ from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
 from supervisor.runtime.service import Setup, run_daemon
+from tests.stages.cli_program import HEAD, HEAD_OF_PYTHON, write_cli
 from tests.stages.described import describe_once
 from tests.stages.read_forked import read_forked
 from tests.support import on_any_machine, paid
@@ -49,9 +48,6 @@ PATIENCE_SECONDS = 60.0
 
 GREETING = """\
 import json, os, signal, sys, time
-if "--version" in sys.argv:
-    print("2.1.329 (Claude Code)")
-    raise SystemExit
 def say(frame):
     print(json.dumps(frame), flush=True)
 def hear():
@@ -108,16 +104,14 @@ class Base:
 
     def plan(self, *commands: str) -> None:
         """Have the CLI ask for these commands, and end."""
-        shutil.copy(STAND_IN, self.command)
-        self.command.chmod(0o755)
+        write_cli(self.command, STAND_IN.read_text())
         (self.repo / "plan.json").write_text(json.dumps(commands))
 
     def cli(self, program: str, *, greeting: str = GREETING) -> None:
-        """Make the CLI this Python program."""
+        """Make the CLI this Python program, which without a greeting is asked for its version too."""
         # Replaced and not written over: the version that a file gave is remembered by its time and size.
         path = self.root / f"claude-{next(self._numbers)}"
-        path.write_text(f"#!{sys.executable} -IS\n{greeting}{program}\n")
-        path.chmod(0o755)
+        write_cli(path, f"{greeting}{program}\n", HEAD if greeting else HEAD_OF_PYTHON)
         path.rename(self.command)
 
     def setup(self, **changes: Any) -> Setup:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A stand-in for the CLI: speaks the wire as the real one does, and runs a tool only when its hook allows it.
 
 Its plan is a JSON list of commands in the file `plan.json` of its working directory. What it runs it notes in `ran.log`, so that a
@@ -69,9 +68,6 @@ def run(number: int, command: str) -> None:
 
 
 def main() -> None:
-    if "--version" in sys.argv:
-        sys.stdout.write("2.1.329 (Claude Code)\n")
-        return
     initialize = hear()
     answer = {"subtype": "success", "request_id": initialize["request_id"], "response": {}}
     say({"type": "control_response", "response": answer})

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A stand-in for the CLI that does what it is told: `do: COMMAND` runs the command when its hook allows it; else it says ok.
 
 Each message is a turn. How it was started, and what it was told, it notes in HOME. It has no clock and no chance in it.
@@ -74,9 +73,6 @@ def turn(number: int, text: str) -> None:
 
 
 def main() -> None:
-    if "--version" in sys.argv:
-        sys.stdout.write("2.1.329 (Claude Code)\n")
-        return
     note(session=SESSION, resume=argument("resume"), at=argument("resume-session-at"))
     answer = {"subtype": "success", "request_id": hear()["request_id"], "response": {}}
     say({"type": "control_response", "response": answer})

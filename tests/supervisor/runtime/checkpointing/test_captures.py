@@ -20,6 +20,7 @@ from supervisor.runtime.checkpointing import manager
 from supervisor.runtime.checkpointing.captures import TURNS_ENDS
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.services.people.rollbacks import make, preview, roll_back
+from tests.stages.cli_program import write_cli
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
 
 TURNS = Path(__file__).parents[3] / "stages" / "turns.py"
@@ -28,8 +29,7 @@ TURNS = Path(__file__).parents[3] / "stages" / "turns.py"
 @asynccontextmanager
 async def idle(base: Base) -> AsyncIterator[Daemon]:
     """A daemon with an agent that has ended its first turn, which made a file."""
-    shutil.copy(TURNS, base.command)
-    base.command.chmod(0o755)
+    write_cli(base.command, TURNS.read_text())
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(prompt="do: echo one > one.txt", keep_open=True), by="test")
         await reached(daemon, AgentState.IDLE)
@@ -46,8 +46,7 @@ async def wants_back(daemon: Daemon, base: Base, reason: str, id_: str = "r1") -
 async def test_the_end_of_a_turn_waits_while_others_are_captured_and_what_a_person_asks_for_does_not(
     base: Base,
 ) -> None:
-    shutil.copy(TURNS, base.command)
-    base.command.chmod(0o755)
+    write_cli(base.command, TURNS.read_text())
 
     def made() -> set[str]:
         return {event.reason for event in base.events(events.CheckpointMade)}

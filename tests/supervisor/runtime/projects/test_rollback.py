@@ -1,6 +1,5 @@
 """Rollbacks of whole projects over a real daemon, real git, and agents whose conversations go back."""
 
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.service import complete_work
 from tests.stages.branches import git
+from tests.stages.cli_program import write_cli
 from tests.stages.daemon import Base, reached, served, until
 from tests.stages.live import files_of
 from tests.supervisor.runtime.projects.test_checkpoints import make_repository
@@ -41,8 +41,7 @@ async def project(base: Base, **changes: Any) -> AsyncIterator[Daemon]:
     """A daemon whose agents have turns, and merge by themselves into the branch that a person has checked out."""
     if not (base.repo / "file.txt").exists():
         make_repository(base)
-    shutil.copy(TURNS, base.command)
-    base.command.chmod(0o755)
+    write_cli(base.command, TURNS.read_text())
     base.config = {
         "workspaces": {"folder": str(base.root / "workspaces")},
         "merge": {"mode": "auto", "checked_out": "update"},

@@ -34,10 +34,7 @@ while True:
 
 def program(base: Base, text: str) -> Path:
     """A CLI that knows its version and does what the text says when it is asked."""
-    base.cli(
-        text,
-        greeting='import sys, time\nif "--version" in sys.argv:\n    raise SystemExit(print("2.1.329 (Claude Code)"))\n',
-    )
+    base.cli(text, greeting="import sys, time\n")
     return base.command
 
 
