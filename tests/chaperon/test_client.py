@@ -23,8 +23,6 @@ METHODS = sorted(
     name for name, _ in inspect.getmembers(Calls, inspect.isfunction) if not name.startswith("_") and name not in ("ask", "stream")
 )  # fmt: skip
 
-OPENAPI = described_api()
-
 
 class Recorder(Calls[ApiCall, ApiCall, ApiCall]):
     """A client that gives back what it would send."""
@@ -56,7 +54,7 @@ def body_schema(route: dict[str, Any]) -> dict[str, Any]:
     """The object that a route takes as its body; empty if it takes none."""
     schema = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     named = next((one["$ref"] for one in (schema, *schema.get("anyOf", ())) if "$ref" in one), "")
-    found: dict[str, Any] = OPENAPI["components"]["schemas"].get(named.rpartition("/")[2], {})
+    found: dict[str, Any] = described_api()["components"]["schemas"].get(named.rpartition("/")[2], {})
     return found
 
 
@@ -67,7 +65,7 @@ def parameters(route: dict[str, Any], where: str) -> set[str]:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_asks_a_route_that_the_daemon_has_for_what_it_knows(method: str) -> None:
     call = called(method)
-    route = OPENAPI["paths"][call.route][call.method.lower()]
+    route = described_api()["paths"][call.route][call.method.lower()]
     assert call.names.keys() == parameters(route, "path")
     assert call.query.keys() <= parameters(route, "query")
     schema = body_schema(route)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import claude_agent_sdk
 import pytest
 
 import chaperon.client
@@ -81,6 +80,8 @@ async def test_a_program_on_the_real_sdk_is_kept_from_what_the_policy_blocks(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The program permits everything; only the hook stands between the model and the command."""
+    import claude_agent_sdk  # a second of a processor, which each worker would take that collects this module
+
     kept = base.home / "kept"
     kept.write_text("mine\n")
     steps = (
