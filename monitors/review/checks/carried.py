@@ -42,7 +42,7 @@ _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compge
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
-    """Look for one secret that the invocation would carry away."""
+    """Look for one secret that an invocation of one of `PROGRAMS` would carry away."""
     risk = _risk(invocation)
     if stays(invocation):
         return
@@ -66,6 +66,8 @@ _PUTS = {
 """Programs that put files into places that others may read, with the subcommands by which they do."""
 
 
+PROGRAMS = OWN_MACHINES | AWAY | ASKERS | _PUTS.keys()
+"""Programs that carry something to another machine."""
 ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/master.passwd"})
 
 

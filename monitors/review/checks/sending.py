@@ -39,8 +39,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield from _fed(scene, invocation)
         for redirect in invocation.redirects:
             yield project_secret(scene, invocation, redirect.target, levels.HARM) if redirect.reads else None
-    searches = invocation.name in ("rg", "ag", "ack") or (
-        invocation.name in ("grep", "egrep") and has(invocation, "-r", "-R", "--recursive")
+    searches = invocation.name in _SEARCHERS and (
+        invocation.name not in ("grep", "egrep") or has(invocation, "-r", "-R", "--recursive")
     )
     if invocation.name in _COPIERS or searches:
         yield from _whole_stores(scene, invocation)
@@ -55,7 +55,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 yield sent_secret(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
 
 
+_SEARCHERS = frozenset({"rg", "ag", "ack", "grep", "egrep"})
 _SYNCS = frozenset({"rsync", "scp", "rclone", "aws", "gsutil", "gcloud", "azcopy", "s3cmd", "s5cmd"})
+PROGRAMS = SENDERS | _COPIERS | _SEARCHERS | _SYNCS | _SERVERS | {"ssh", "git"}
+"""Programs that send, pack, search or serve files; another one may be told to by `s_client`."""
 _THERE = re.compile(r"(?:s3|gs|https)://|(?:[\w.-]{1,80}@)?([\w.-]{1,200}):(?!//)|rsync://([^/:]{1,200})")
 _STRANGER = re.compile(
     r"(?:[\w.-]{1,80}@)?(?!10\.|127\.|0\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)\d{1,3}(?:\.\d{1,3}){3}(?::\S*)?\Z"

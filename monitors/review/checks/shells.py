@@ -308,6 +308,9 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     name = invocation.name
     if not name or name in SHELLS or name in _NAMES_SHELLS or invocation.inside.startswith("container"):
         return None
+    shown = any("/bin/" in word for word in invocation.args)
+    if not (shown or invocation.input.text or scene.files):
+        return None
     if scene.reads_only(invocation):
         run = [word for before, word in pairwise(("", *invocation.args)) if word[:1] == "-" or _RUNS_WORD.match(before)]
         word = next((word for word in run if "/bin/" in word and _SHELL_PATH.search(word)), None)

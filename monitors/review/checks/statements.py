@@ -6,7 +6,6 @@ Each client has a language of its own, but they all lose things by the same few 
 import re
 from collections.abc import Iterator
 
-from monitors.review.languages.interpreters import is_interpreter
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
@@ -16,6 +15,8 @@ CONNECTIONS = frozenset({"nc", "ncat", "netcat", "socat", "telnet", "openssl"})
 """Programs that hand what they are fed to another machine as it stands."""
 FILE_CLIENTS = frozenset({"sftp", "ftp", "lftp", "ncftp", "smbclient", "tnftp", "gftp", "psftp", "cadaver"})
 """Programs whose statements are about files of another machine."""
+PROGRAMS = CONNECTIONS | FILE_CLIENTS
+"""Programs that are asked although more is known of them than what their words say."""
 _TYPED = frozenset({"-c", "-e", "-q", "-Q", "--command", "--execute", "--eval", "--query", "--exec", "--statement"})
 """Options whose value is a statement."""
 MAX_TEXT = 8_192
@@ -46,17 +47,14 @@ _COUNTS = re.compile(r"\bdelete\s{1,9}from\s.{1,400}?\bwhere\b(?!\s{0,9}(?:1\s?=
 """A deletion of the rows that a condition names."""
 
 
-def check(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator[Finding]:
+def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Find one statement by which something is lost.
 
     Args:
         scene: The action around it.
-        invocation: The program.
-        described: Whether more is known of it than what its words say.
+        invocation: One of `PROGRAMS`, or a program of which nothing is known but what its words say.
     """
     name = invocation.name
-    if (described or is_interpreter(name)) and name not in CONNECTIONS and name not in FILE_CLIENTS:
-        return
     if scene.reads_only(invocation) or any(map(_HANDLES_TEXT.search, (name, *invocation.args[:2]))):
         return
     language = _OF_FILES if name in FILE_CLIENTS else _OF_STORES

@@ -32,7 +32,7 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
     """
     if invocation.name in _SETTINGS:
         return [script for find in _SETTINGS[invocation.name] for script in find(invocation)]
-    tells = not (_TELLS | ONLY_JUDGE).isdisjoint(invocation.args[:3])
+    tells = not _TELLS.isdisjoint(invocation.args[:3])
     handed = [] if tells else _behind_options(invocation)
     if handed:
         return handed
@@ -51,7 +51,7 @@ def embedded(invocation: Invocation, known: Callable[[str], bool]) -> list[str]:
     return [word for before, word in pairwise(("", *words)) if _is_line(word) and not _TEXT_OPTION.match(before)]
 
 
-_TELLS = frozenset({"search", "find", "grep", "show", "describe", "log", "note", "comment", "add", "new", "create", "commit", "ask", "say", "print", "echo", "send", "post", "reply", "title", "history", "copy", "learn", "verify", "audit", "test"})  # fmt: skip
+_TELLS = frozenset({"search", "find", "grep", "show", "describe", "log", "note", "comment", "add", "new", "create", "commit", "ask", "say", "print", "echo", "send", "post", "reply", "title", "history", "copy", "learn", "verify", "audit", "test", *ONLY_JUDGE})  # fmt: skip
 """Verbs of programs to which a command is a text."""
 _TEXT_OPTION = later(r"--|-[mtbdp]\Z")
 """Options before a text. Those behind which a command stands are known by their names."""
@@ -61,8 +61,10 @@ def _behind_options(invocation: Invocation) -> list[str]:
     """Return the commands that stand in one word behind an option that is named so, whatever the program."""
     found: list[str] = []
     for at, word in enumerate(invocation.args[:60]):
+        if word[:1] != "-":
+            continue
         option, equals, value = word.partition("=")
-        if word[:1] == "-" and COMMANDED.match(option):
+        if COMMANDED.match(option):
             value = value if equals else "".join(invocation.args[at + 1 : at + 2])
             found += [value] if _is_line(value) else []
     return found

@@ -85,10 +85,8 @@ _EDITORS = frozenset(
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """Look for files that the invocation writes by an option, or in place."""
+    """Look for files that the invocation writes by an option, or in place; of programs with a model only `find` does."""
     name = invocation.name
-    if name in MODELS and name != "find":
-        return
     for word in _written(invocation):
         if word not in ("-", ""):
             yield writes(scene, invocation, word)
@@ -117,7 +115,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if name in _EDITORS:
         for word in operands(invocation, "-c -S -u"):
             yield _edited(scene, invocation, word)
-    elif name not in _KEEPS and not scene.reads_only(invocation):
+    elif name not in _KEEPS and any("/" in word for word in invocation.args) and not scene.reads_only(invocation):
         yield from _handed(scene, invocation)
 
 

@@ -296,29 +296,25 @@ class Walk:
         With `partly` its output is not known, since it is not gone through for each of its values.
         """
         assignments = {made.name: self._expander.assigned(made) for made in command.assignments}
-        declared = command.words and command.words[0].text in _LEAVES_VARIABLES
+        declared = bool(command.words) and command.words[0].text in _LEAVES_VARIABLES
         before = {name: self._state.variables.get(name) for name in assignments}
         unset: list[Arg] = []
-        if not declared and _names_any(command, assignments):
-            # What is assigned for a command is not there yet while its words are expanded; both readings are judged.
-            unset = self._expander.words(command.words)
-        if assignments and self._state.branches and not command.words:
-            self._state.branch(assignments, {made.name for made in command.assignments if _goes_on(made)})
-        self._state.assign(assignments)
-        for name, value in assignments.items():
-            self._evaluated(value)
-            if name in _PROMPTS:
-                self._prompted(value)
-            elif name[-1:] == "]":
-                self._state.stand_for(name, value)
-        for part in (part for word in command.words for part in word.parts or ()):
-            if part.text.endswith("@P}"):
-                self._prompted(self._state.variables.get(part.name.partition("[")[0], []))
+        if assignments:
+            if not declared and _names_any(command, assignments):
+                # What is assigned for a command is not there yet while its words are expanded; both are judged.
+                unset = self._expander.words(command.words)
+            self._assigned(command, assignments)
+        for word in command.words:
+            for part in word.parts or ():
+                if part.text.endswith("@P}"):
+                    self._prompted(self._state.variables.get(part.name.partition("[")[0], []))
         for name, to in self._references.items():
             if to in self._state.variables:
                 self._state.variables[name] = self._state.variables[to]
-        launching = {**self._state.variables, **(first or {})} if head else None
-        words = self._expander.words(command.words[:head], launching) + self._expander.words(command.words[head:])
+        launched: list[Arg] = []
+        if head:
+            launched = self._expander.words(command.words[:head], {**self._state.variables, **(first or {})})
+        words = launched + self._expander.words(command.words[head:])
         if (shifted := self._state.shifted()) is not None and (
             (words[:1] and words[0] in RUNS_TEXT) or _by_parameter(command)
         ):
@@ -350,6 +346,18 @@ class Walk:
         if partly:
             self._partial.update(map(id, source))
         return self._effects.kept((None if partly else text, source), redirects)
+
+    def _assigned(self, command: Simple, assignments: Mapping[str, Value]) -> None:
+        """Give variables what stands before a command, or alone."""
+        if self._state.branches and not command.words:
+            self._state.branch(assignments, {made.name for made in command.assignments if _goes_on(made)})
+        self._state.assign(assignments)
+        for name, value in assignments.items():
+            self._evaluated(value)
+            if name in _PROMPTS:
+                self._prompted(value)
+            elif name[-1:] == "]":
+                self._state.stand_for(name, value)
 
     def _evaluated(self, words: list[Arg]) -> None:
         """Go through substitutions in subscripts of texts, which arithmetic and some builtins expand once more."""
@@ -612,6 +620,4 @@ def _ends(node: Group) -> bool:
 
 def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
     """Whether a word of the command names a variable that is assigned for it."""
-    if not assignments:
-        return False
     return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())

@@ -8,6 +8,7 @@ from monitors.contract.words import Severity
 from monitors.review.checks import carried, code, environment, lists, secrets, sending, shells, statements, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
+from monitors.review.languages.interpreters import is_interpreter
 from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs
 from monitors.review.programs.coreutils import ENDLESS, MODELS, fills, has
@@ -73,27 +74,40 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     yield from shells.check(scene, invocation)
     yield from secrets.guard(scene, invocation)
     yield from secrets.check(scene, invocation)
-    yield from sending.check(scene, invocation)
-    yield from carried.check(scene, invocation)
+    name = invocation.name
+    if name in sending.PROGRAMS or invocation.args[:1] == ["s_client"]:
+        yield from sending.check(scene, invocation)
+    if name in carried.PROGRAMS:
+        yield from carried.check(scene, invocation)
     yield from lists.check(scene, invocation)
-    for lost in statements.check(scene, invocation, described=_described(scene, invocation.name)):
-        yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
+    if name in statements.PROGRAMS or not _described(scene, name):
+        for lost in statements.check(scene, invocation):
+            yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
     if uses is not None:
         for told in code.check(scene, invocation, uses):
             yield _eased(told) if told and told.rule == "code.listens" and _shows_own(scene, invocation) else told
-    model = MODELS.get(invocation.name)
+    model = MODELS.get(name)
     if model is not None:
         yield from model(scene, invocation)
-    yield from outputs.check(scene, invocation)
-    yield _endless(scene, invocation)
-    yield _all_refs(invocation) if invocation.name == "git" else None
+    if model is None or name == "find":
+        yield from outputs.check(scene, invocation)
+    if name in _ENDLESS:
+        yield _endless(scene, invocation)
+    if name == "git":
+        yield _all_refs(invocation)
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
 
 
 def _described(scene: Scene, name: str) -> bool:
     """Whether what a program does with its input and its words is known."""
-    return name in scene.book.programs or name in MODELS or name in scene.launchers or name in SHELLS
+    return (
+        name in scene.book.programs
+        or name in MODELS
+        or name in scene.launchers
+        or name in SHELLS
+        or is_interpreter(name)
+    )
 
 
 def _empties(invocation: Invocation, redirect: Redirection) -> bool:
@@ -120,16 +134,14 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
 
     It applies in a workspace only, since only there an agent waits.
     """
-    endless = _ENDLESS.get(invocation.name)
     if (
-        endless is None
-        or not scene.places.workspace
+        not scene.places.workspace
         or scene.background
         or id(invocation) in scene.beside
         or invocation.via
         or invocation.depth
         or (invocation.name == "yes" and id(invocation) in scene.heard)
-        or not endless.search(" ".join(invocation.args))
+        or not _ENDLESS[invocation.name].search(" ".join(invocation.args))
     ):
         return None
     return Finding(

@@ -58,8 +58,8 @@ def own_things(
             turned = _turned(one)
             local = local if turned is None else turned
         if (
-            not names_production(one)
-            and ((local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places)))
+            ((local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places)))
+            and not names_production(one)
         ) or (one.name == "git" and _of_trial(one, known, places)):
             found.add(id(one))
         known.update(_made(one, places))
@@ -154,16 +154,15 @@ def _family(one: Invocation) -> str:
 
 def _compose(one: Invocation) -> str:
     """Return the project that a command of compose is about, by its files and names; empty for other commands."""
-    words = [str(word) for word in one.args]
-    if one.name not in ("docker-compose", "podman-compose") and words[:1] != ["compose"]:
+    if one.name not in ("docker-compose", "podman-compose") and one.args[:1] != ["compose"]:
         return ""
-    before = takewhile(lambda word: word not in ("up", "down", "run", "create", "rm", "start"), words[1:])
+    before = takewhile(lambda word: word not in ("up", "down", "run", "create", "rm", "start"), one.args[1:])
     return f"compose/{' '.join(before)} in {one.cwd}"
 
 
 def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
     """Yield the names of what a command makes."""
-    words, family = list(one.args), _family(one)
+    words, family = one.args, _family(one)
     if compose := _compose(one):
         if not {"up", "run", "create", "start"}.isdisjoint(words):
             yield compose
@@ -180,10 +179,10 @@ def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
                 return  # it takes ignored files too, which no checkpoint has
             yield f"git/stash of {places.workspace}"
         return
-    yield from (f"{family}/{words[at + 1]}" for at, word in enumerate(words[:-1]) if word in _NAMES)
-    yield from (
-        f"{family}/{word.partition('=')[2]}" for word in words if word.partition("=")[0] in _NAMES and "=" in word
-    )
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=") if word[:2] == "--" else ("", "", "")
+        if option in _NAMES and (equals or at + 1 < len(words)):
+            yield f"{family}/{value if equals else words[at + 1]}"
     if one.name == "createdb":
         yield from (f"{family}/{word}" for word in _operands(words)[-1:])
     for at, word in enumerate(words[:6]):

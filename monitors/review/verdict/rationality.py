@@ -45,15 +45,15 @@ def rationality(action: Action, context: ReviewContext, touches: Sequence[Touch]
         touches: the paths that the action would reach, as the reviewer found them.
     """
     summary = summarised(action)
-    answers = {
-        "goal alignment": _alignment(summary, context, touches, action.workspace),
-        "logical progression": _progression(action, summary, context.history),
-        "efficiency": _efficiency(action, summary, context.history),
-        "completeness": _completeness(summary),
-    }
-    parts = {name: score for name, (score, _) in answers.items()}
-    reasons = tuple(reason for _, reason in answers.values() if reason)
-    return Rationality(round(sum(WEIGHTS[name] * score for name, score in parts.items()), 3), parts, reasons)
+    answers = (
+        _alignment(summary, context, touches, action.workspace),
+        _progression(action, summary, context.history),
+        _efficiency(action, summary, context.history),
+        _completeness(summary),
+    )
+    score = sum(weight * score for weight, (score, _) in zip(WEIGHTS.values(), answers, strict=True))
+    parts = dict(zip(WEIGHTS, (score for score, _ in answers), strict=True))
+    return Rationality(round(score, 3), parts, tuple(reason for _, reason in answers if reason))
 
 
 def summarised(action: Action) -> str:
@@ -107,7 +107,8 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _progression(action: Action, summary: str, history: Sequence[PastCall]) -> tuple[float, str]:
-    same = [step for step in history if step.tool == action.tool and step.summary[:200] == summary and summary]
+    tool = action.tool
+    same = [step for step in history if step.tool == tool and step.summary[:200] == summary] if summary else []
     failed = 0
     for step in reversed(same):
         if not step.failed:
