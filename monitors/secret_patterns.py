@@ -115,7 +115,7 @@ def secrets_in(text: str) -> list[str]:
     """Return the names of the kinds of secrets in a text, or of marks of them: a masked record is judged as it was."""
     marks = {found[1] for found in _MARKS.finditer(text)}
     there = [kind.name for kind in _kinds(text) if kind.certain.search(text)]
-    return there + [kind.name for kind in KINDS if kind.mark in marks and kind.name not in there]
+    return there + [kind.name for kind in KINDS if kind.mark in marks and kind.name not in there] if marks else there
 
 
 def masked(text: str) -> str:

@@ -13,9 +13,12 @@ class UsageMeter:
         self._file_operations = self._tokens = self._steps = 0
         self._memory_mb: float | None = None
         self._cost_usd: float | None = None
+        self._told: tuple[float, ResourceUsage] | None = None
+        """The answer to the latest question, and for when: several are asked about one moment."""
 
     def saw(self, observation: Observation) -> None:
         """Take in one observation."""
+        self._told = None
         if self._began is None:
             self._began = observation.mono
         match observation:
@@ -38,5 +41,11 @@ class UsageMeter:
         Args:
             mono: Now, in seconds on the clock that never goes back.
         """
+        if self._told is not None and self._told[0] == mono:
+            return self._told[1]
         seconds = None if self._began is None else round(max(0.0, mono - self._began), 3)
-        return ResourceUsage(self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd, self._steps)
+        usage = ResourceUsage(
+            self._file_operations, self._memory_mb, seconds, self._tokens, self._cost_usd, self._steps
+        )
+        self._told = mono, usage
+        return usage

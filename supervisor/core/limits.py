@@ -86,9 +86,8 @@ def due(
         working: Whether the model is at work: one that is not spends nothing more, unless it gets a message about it.
     """
     for each in LIMITED:
-        if not issues and getattr(limits, each.limit) is None:
-            continue
-        part = share(each, usage, limits)
+        used, limit = getattr(usage, each.used), getattr(limits, each.limit)
+        part = used / limit if used and limit else 0.0
         if (part < EASED and not issues) or (each.spent and not working):
             continue
         known = issues.get((LIMIT_REACHED, each.limit))

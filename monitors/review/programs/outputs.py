@@ -85,7 +85,7 @@ _EDITORS = frozenset(
 
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """Look for files that the invocation writes by an option, or in place; of programs with a model only `find` does."""
+    """Look for files that the invocation writes by an option, or in place."""
     name = invocation.name
     for word in _written(invocation):
         if word not in ("-", ""):

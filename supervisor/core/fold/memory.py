@@ -116,9 +116,6 @@ USES = (UsageSeen, ToolCalled, ToolReturned, TurnEnded, ResourcesSampled)
 KEPT_OUT = "An agent runs with the settings that it was started with."
 """The reason given to the CLI if settings change during a run."""
 
-CALL_ENDED = ("PostToolUse", "PostToolUseFailure")
-"""The hooks at the end of a call."""
-
 
 class Memory:
     """The state of one session.
@@ -292,24 +289,31 @@ class Memory:
         if self.going_back.phase is Phase.ENDING:
             return  # the last words of a conversation that was turned away from
         message = read(event)
+        if message is None:
+            return
         if isinstance(message, Unread):
             self.requests.unread = message
-        if message is None or isinstance(message, Unread):
             return
-        if isinstance(message, messages.ControlResponse) and message.request_id == "init":
-            self._greeted(message)
         used = self._observer.used
         self._message(seq, message)
         self.captures.message(seq, message)
         self._feed(self._observer.message(message, seq, event.mono))
-        if isinstance(message, messages.ControlResponse) and self._questions.answered(
-            message.request_id, well=message.subtype == "success"
-        ):
-            self._feed(self._observer.usage_told(message, seq, event.mono))
-        elif isinstance(message, messages.HookCallback) and message.event in CALL_ENDED:
-            self._ask_usage(event.mono)
+        match message:
+            case messages.ControlResponse():
+                self._replied(seq, event, message)
+            case messages.HookCallback(event="PostToolUse" | "PostToolUseFailure"):
+                self._ask_usage(event.mono)
+            case _:
+                pass
         if self._observer.used is not used:
             self.summary.spends(self._observer.used, event.at)
+
+    def _replied(self, seq: int, event: Event, answer: messages.ControlResponse) -> None:
+        """The CLI's answer to a question of ours."""
+        if answer.request_id == "init":
+            self._greeted(answer)
+        if self._questions.answered(answer.request_id, well=answer.subtype == "success"):
+            self._feed(self._observer.usage_told(answer, seq, event.mono))
 
     def _ask_where_it_begins(self, event: AgentLaunched) -> None:
         """Query a CLI that resumes a session for its first figures.
@@ -330,7 +334,10 @@ class Memory:
             self.outbox.usage(id_, instead_of=before)
 
     def _message(self, seq: int, message: messages.Message) -> None:
-        match message:
+        match message:  # those that come most stand first
+            case messages.Assistant():
+                self.summary.replied(message)
+                self._answered()
             case messages.HookCallback(event="PreToolUse") | messages.CanUseTool():
                 self.requests.waiting[message.request_id] = message
             case messages.HookCallback():
@@ -344,6 +351,14 @@ class Memory:
                     self.outbox.keep_out(message.request_id, KEPT_OUT)
                 else:
                     self.outbox.answer(message.request_id, control.answer(message.request_id, {}))
+            case messages.User() if message.parent_tool_use_id is None and any(message.results()):
+                self.turns.results_told()
+            case messages.Result():
+                self.turns.ended = message
+                self.stopping.turn_ended()
+                self.summary.count_turn(message)
+                self._answered()
+                self.retries.turn_ended(failed=message.is_error)
             case messages.UnknownRequest():
                 self.outbox.answer(message.request_id, control.refuse_unknown(message.request_id, message.subtype))
             case messages.Cancelled():
@@ -360,17 +375,6 @@ class Memory:
                 self.turns.work(message)
             case messages.BackgroundCommands():
                 self.turns.commands_run(message.task_ids)
-            case messages.User() if message.parent_tool_use_id is None and any(message.results()):
-                self.turns.results_told()
-            case messages.Result():
-                self.turns.ended = message
-                self.stopping.turn_ended()
-                self.summary.count_turn(message)
-                self._answered()
-                self.retries.turn_ended(failed=message.is_error)
-            case messages.Assistant():
-                self.summary.replied(message)
-                self._answered()
             case Retrying():
                 if self.outage.retried(message):
                     self.pending_incidents.add(message)

@@ -218,9 +218,7 @@ class Observer:
             reply = self._replies[subagent] = self.spending.reply(message)
             if len(self._replies) > MAX_REPLIES:
                 yield _tokens(self._replies.pop(next(iter(self._replies))), seq, mono)
-        if message.usage.output_tokens > reply.usage.output_tokens:
-            reply.usage = message.usage
-        reply.characters += sum(_length(block) for block in message.content)
+        reply.grows(message.usage, sum(map(_length, message.content)))
 
     def _counted(self, seq: int, mono: float) -> list[Observation]:
         replies = list(self._replies.values())

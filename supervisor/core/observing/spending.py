@@ -31,29 +31,31 @@ class ModelReply:
     usage: TokenUsage
     price: Price | None
     characters: int = 0
-    _known: tuple[TokenUsage, int, Spent] | None = None
-    """Usage and characters when it was priced last, and the price: some replies are asked with each frame."""
+    spent: Spent = NOTHING
+    """The tokens of the reply so far, and their cost if there is a price."""
+
+    def __post_init__(self) -> None:
+        """Price what it was given."""
+        self.grows(self.usage, 0)
+
+    def grows(self, usage: TokenUsage, characters: int) -> None:
+        """Take in another frame of it: its usage, of which the largest counts, and how much was written."""
+        if usage.output_tokens > self.usage.output_tokens:
+            self.usage = usage
+        self.characters += characters
+        counted = self.usage
+        self.spent = _priced(
+            self.price,
+            counted.input_tokens,
+            counted.cache_creation_input_tokens,
+            counted.cache_read_input_tokens,
+            self.output,
+        )
 
     @property
     def output(self) -> int:
         """Tokens written so far, estimated unless the frames tell a larger count."""
         return max(self.usage.output_tokens, self.characters // CHARACTERS_A_TOKEN)
-
-    @property
-    def spent(self) -> Spent:
-        """The tokens of the reply so far, and their cost if there is a price."""
-        usage, known = self.usage, self._known
-        if known is not None and known[0] is usage and known[1] == self.characters:
-            return known[2]
-        spent = _priced(
-            self.price,
-            usage.input_tokens,
-            usage.cache_creation_input_tokens,
-            usage.cache_read_input_tokens,
-            self.output,
-        )
-        self._known = (usage, self.characters, spent)
-        return spent
 
     @property
     def next(self) -> Spent:

@@ -23,7 +23,8 @@ def figures(spent: Spent, model: str = MODEL) -> tuple[dict[str, Any], float | N
 
 
 def replied(spending: Spending, id_: str, characters: int = 400, **more: Any) -> None:
-    spending.reply(message(id_, **more)).characters = characters
+    said = message(id_, **more)
+    spending.reply(said).grows(said.usage, characters)
 
 
 def test_a_reply_that_the_cli_has_not_counted_is_estimated_by_its_length_and_its_models_price() -> None:
