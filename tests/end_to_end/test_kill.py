@@ -1,8 +1,6 @@
 """The daemon killed with SIGKILL at three places of a run of the real CLI; the matrix of all places is in `tests/kill`."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -12,15 +10,13 @@ import pytest
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.end_to_end.conftest import Stage
+from tests.stages import forked
 
 pytestmark = pytest.mark.real_cli
 
 
 def daemon(stage: Stage, kill_at: int) -> subprocess.CompletedProcess[str]:
-    base = stage.base.root
-    command = [sys.executable, "-m", "tests.kill.daemon", str(base), str(kill_at), "1.0"]
-    environ = {**stage.base.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=50, check=False)
+    return forked.run("tests.kill.daemon", stage.base.root, kill_at, 1.0, seconds=50, environ=stage.base.environ)
 
 
 @pytest.mark.parametrize("kill_at", [6, 11, 16])

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
-WRITTEN = os.O_WRONLY | os.O_CREAT
+WRITTEN = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 DAEMONS = ("daemon", "merge_daemon", "project_daemon", "rollback_daemon")
 FORKS.set_forkserver_preload(
     [

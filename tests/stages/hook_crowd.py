@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -12,12 +11,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from supervisor.protocol import events
 from supervisor.runtime.attached import relay_client, relay_settings
 from supervisor.runtime.journal.reader import read_records
+from tests.stages import forked as forks
 from tests.stages.live import make_repository
 from tests.support import kill_tree
 
@@ -36,13 +37,15 @@ class Crowd:
     """A daemon, its relay, and what the sessions found."""
 
     base: Path
+    forked: bool = False
+    """Whether daemons begin with their modules read, which takes a start a second less of a processor."""
     taken: dict[str, list[float]] = field(default_factory=dict)
     """By way the seconds of each answer."""
     refused: int = 0
     seconds: float = 0.0
     """How long the sessions of the last run worked."""
     kills: int = 0
-    daemon: subprocess.Popen[bytes] | None = None
+    daemon: subprocess.Popen[bytes] | BaseProcess | None = None
 
     @property
     def folder(self) -> Path:
@@ -62,15 +65,20 @@ class Crowd:
             "STATE_DIRECTORY": str(self.base / "state"),
             "RUNTIME_DIRECTORY": str(self.base / "run"),
         }
-        command = [sys.executable, "-m", "supervisor.cli", "--config", str(self.base / "chaperon.yaml"), "serve"]
-        with (self.base / "log").open("ab") as log:
-            self.daemon = subprocess.Popen(command, env=environ, cwd=ROOT, stdout=log, stderr=log)
+        command = ["supervisor.cli", "--config", str(self.base / "chaperon.yaml"), "serve"]
+        log = self.base / "log"
+        if self.forked:
+            self.daemon = forks.start(*command, environ=environ, out=log, err=log, cwd=ROOT)
+        else:
+            with log.open("ab") as said:
+                whole = [sys.executable, "-m", *command]
+                self.daemon = subprocess.Popen(whole, env=environ, cwd=ROOT, stdout=said, stderr=said)
 
     def kill_daemon(self) -> None:
         """Kill it as a crash would."""
         assert self.daemon is not None
-        self.daemon.send_signal(signal.SIGKILL)
-        self.daemon.wait()
+        self.daemon.kill()
+        _await_end(self.daemon)
         self.kills += 1
 
     def run(self, ways: Sequence[Mapping[str, Way]], calls: int, pause: float, kill_every: float = 0) -> None:
@@ -131,6 +139,13 @@ class Crowd:
         return Counter(event.action.tool_use_id for event in found if isinstance(event, events.ReviewMade))
 
 
+def _await_end(daemon: subprocess.Popen[bytes] | BaseProcess) -> None:
+    if isinstance(daemon, BaseProcess):
+        daemon.join()
+    else:
+        daemon.wait()
+
+
 def _go(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
@@ -154,11 +169,11 @@ def wait_for(path: Path) -> None:
 
 
 @contextmanager
-def crowd(base: Path) -> Iterator[Crowd]:
+def crowd(base: Path, *, forked: bool = False) -> Iterator[Crowd]:
     """A daemon with its relay; both are ended behind it."""
     base.mkdir(exist_ok=True)
     (base / "chaperon.yaml").write_text(SETTINGS)
-    stage = Crowd(base)
+    stage = Crowd(base, forked)
     relay_settings.write(stage.folder, stage.socket)
     stage.start_daemon()
     try:
@@ -168,5 +183,5 @@ def crowd(base: Path) -> Iterator[Crowd]:
     finally:
         assert stage.daemon is not None
         stage.daemon.kill()
-        stage.daemon.wait()
+        _await_end(stage.daemon)
         kill_tree(0, base)
