@@ -35,9 +35,13 @@ class _Forked:
 
 
 async def _start(channel: socket.socket) -> _Forked:
+    return _Forked(await anyio.to_thread.run_sync(_fork, channel))
+
+
+def _fork(channel: socket.socket) -> BaseProcess:
     process = FORKS.Process(target=_be, args=(channel, dict(os.environ), Path.cwd()))
-    await anyio.to_thread.run_sync(process.start)
-    return _Forked(process)
+    process.start()
+    return process
 
 
 def _be(channel: socket.socket, environ: dict[str, str], cwd: Path) -> None:
