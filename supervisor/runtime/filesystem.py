@@ -7,6 +7,7 @@ ignore rules are read without starting a process. Changes between the lookup and
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -22,10 +23,25 @@ class FileFacts:
 
     def real(self, path: str) -> str:
         """The path with all links in it followed; the path itself where that cannot be said."""
+        return self._followed(path, 0)
+
+    def links_within(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the paths within a folder that are links or go through one, with where they lead.
+
+        The folder itself is looked at once for all of them.
+        """
+        within = self.real(folder)
+        for name in names:
+            path = f"{within}/{name}"
+            if (target := self._followed(path, len(within))) != path:
+                yield name, target
+
+    def _followed(self, path: str, known: int) -> str:
+        """Return the path with all links in it followed, of which none is in as many characters as are known."""
         if not path.startswith("/") or "\0" in path or "*" in path:
             return path
         try:
-            return os.path.realpath(path)
+            return path if _leads_nowhere_else(path, known) else os.path.realpath(path)
         except (OSError, ValueError):
             return path
 
@@ -77,3 +93,19 @@ class FileFacts:
         except (OSError, ValueError):
             return ""
         return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"
+
+
+def _leads_nowhere_else(path: str, known: int) -> bool:
+    """Whether no part of the path is a link, as is usual: `os.path.realpath` takes three times as long to say so."""
+    if path[:2] == "//" or path != os.path.normpath(path):
+        return False
+    end = known
+    while end != len(path):
+        end = path.find("/", end + 1)
+        end = len(path) if end < 0 else end
+        try:
+            if stat.S_ISLNK(os.lstat(path[:end]).st_mode):
+                return False
+        except OSError:
+            return True  # nor can anything behind it be looked at
+    return True

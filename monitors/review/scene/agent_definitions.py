@@ -102,9 +102,8 @@ def words_with(scene: Scene, path: str) -> Iterator[tuple[str, str]]:
     while top and path.startswith(f"{top}/") and path != top:
         path = path.rpartition("/")[0]
         skills = islice(scene.facts.names(f"{path}/.claude/skills"), MAX_DEFINITIONS)
-        for name in (*WORDS, *(f".claude/skills/{skill}/SKILL.md" for skill in skills)):
-            if (target := scene.facts.real(f"{path}/{name}")) != f"{scene.facts.real(path)}/{name}":
-                yield f"{path}/{name}", target
+        names = (*WORDS, *(f".claude/skills/{skill}/SKILL.md" for skill in skills))
+        yield from ((f"{path}/{name}", target) for name, target in scene.facts.links_within(path, names))
 
 
 def skill_links(scene: Scene, skill: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ that it can be checked after the action has run (`monitors.review.verdict.ground
 behind it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 MISSING = "missing"
@@ -20,6 +20,10 @@ class FileLookups(Protocol):
 
     def real(self, path: str) -> str:
         """Return the path with all links in it followed; the path itself if that is not known."""
+        ...
+
+    def links_within(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the paths within a folder, of those named, that are links or go through one, with where they lead."""
         ...
 
     def kind(self, path: str) -> Kind:
@@ -52,6 +56,10 @@ class NoFiles:
     def real(self, path: str) -> str:
         """The path itself."""
         return path
+
+    def links_within(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """As `real` says."""
+        return _links(self.real, folder, names)
 
     def kind(self, path: str) -> Kind:  # noqa: ARG002 — the protocol's signature
         """Always unknown."""
@@ -93,3 +101,14 @@ class WithLinks:
         for resolved in self.resolved:
             path = resolved(path)
         return self.facts.real(path)
+
+    def links_within(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the paths within a folder that are links or go through one, with where they lead."""
+        return _links(self.real, folder, names)
+
+
+def _links(real: Callable[[str], str], folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    within = real(folder)
+    for name in names:
+        if (target := real(f"{folder}/{name}")) != f"{within}/{name}":
+            yield name, target

@@ -9,6 +9,7 @@ import pytest
 from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import make_reviewer
+from monitors.review.scene.lookups import WithLinks
 from supervisor.runtime.filesystem import FileFacts
 
 
@@ -26,6 +27,41 @@ def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there")
     assert FileFacts().real(str(tmp_path / "link" / "a")) == str(tmp_path / "there" / "a")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "//", "//file", "///file", "/.", "/..", "/file", "/file/", "/file/below", "/folder/file", "/folder//file",
+        "/folder/./file", "/folder/../file", "/none", "/none/file", "/none/../file", "/link", "/link/file", "/link/none/x",
+        "/link/../file", "/folder/up/file", "/loop", "/loop/file", "/dangling", "/dangling/file", f"/{'x' * 300}/file",
+    ],
+)  # fmt: skip
+def test_a_path_leads_where_the_kernel_would_go(tmp_path: Path, path: str) -> None:
+    for folder in ("folder", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "file").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for link, target in (("link", "there"), ("folder/up", "../there"), ("loop", "loop"), ("dangling", "nowhere")):
+        (tmp_path / link).symlink_to(target)
+    for asked in (path, f"{tmp_path}{path}"):
+        assert FileFacts().real(asked) == os.path.realpath(asked)
+
+
+def test_links_within_a_folder_are_told_with_where_they_lead(tmp_path: Path) -> None:
+    (tmp_path / "there" / "deep").mkdir(parents=True)
+    (tmp_path / "folder" / "own").mkdir(parents=True)
+    (tmp_path / "folder" / "own" / "file").write_text("x")
+    for link, target in (("folder/a", "../there"), ("folder/dangling", "/none"), ("to", "folder")):
+        (tmp_path / link).symlink_to(target)
+    names = ("a", "a/deep", "dangling", "own", "own/file", "none", "none/file")
+    away = [("a", f"{tmp_path}/there"), ("a/deep", f"{tmp_path}/there/deep"), ("dangling", "/none")]
+    for folder in (tmp_path / "folder", tmp_path / "to", tmp_path / "none"):
+        facts = FileFacts()
+        assert list(facts.links_within(str(folder), names)) == (away if folder.name != "none" else [])
+        assert list(WithLinks(facts, ()).links_within(str(folder), names)) == list(
+            facts.links_within(str(folder), names)
+        )
 
 
 def test_kinds_are_told_apart(tmp_path: Path) -> None:
