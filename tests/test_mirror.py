@@ -60,6 +60,7 @@ WITHOUT = {
     "supervisor/protocol/projects.py": "types; tests/supervisor/runtime/projects",
     "supervisor/protocol/kinds/projects.py": "types; tests/supervisor/core/projects/test_known.py folds each",
     "supervisor/runtime/projects/worktrees.py": "tests/supervisor/runtime/projects/test_checkpoints.py finds them",
+    "supervisor/runtime/projects/worktree_files.py": "tests/supervisor/runtime/projects/test_rollback.py, on real worktrees",
     "supervisor/runtime/projects/agents.py": "tests/supervisor/runtime/projects/test_rollback.py, on agents that have turns",
     "supervisor/runtime/projects/preview.py": "tests/supervisor/cli/commands/agents/test_project_rollback.py prints all of a plan",
     "supervisor/runtime/daemon/project_work.py": "tests/supervisor/runtime/projects",

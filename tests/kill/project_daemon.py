@@ -26,7 +26,9 @@ from host.durable import RealDisk
 from monitors.contract.errors import ChaperonError
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.checkpointing import manager
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.projects import worktree_files
 from supervisor.runtime.projects.rollback import ProjectNotRestoredError
 from tests.stages.daemon import Base, reached, until
 from tests.supervisor.runtime.projects.test_rollback import REQUEST, all_of, begun, gone_on, project, state
@@ -77,7 +79,8 @@ def arm_calls() -> None:
     making = ProjectWorktrees.__init__
     step = lambda name: at(f"step:{name}")  # noqa: E731 - one line of an argument
     ProjectWorktrees.__init__ = lambda self, *given: making(self, *given, step=step)  # type: ignore[method-assign]
-    setattr(manager, "Restorer", partial(Restorer, step=step))  # noqa: B010 - the checker knows the class alone
+    for module in (manager, worktree_files):
+        vars(module)["Restorer"] = partial(Restorer, step=step)
 
 
 async def play(daemon: Daemon, base: Base, point: str) -> None:
@@ -111,16 +114,16 @@ async def play_return(daemon: Daemon, base: Base, point: str) -> None:
         second = await gone_on(daemon, base)
         notes.write_text(json.dumps([str(first), str(second), await all_of(base, first, second)]))
     first, second, after = json.loads(notes.read_text())
-    set_back, marker = daemon.checkpoint_manager.set_back, base.root / "failed"
+    set_back, marker = worktree_files.set_back, base.root / "failed"
 
-    async def failing(workspace: str, *more: Any) -> Any:
+    async def failing(manager: CheckpointManager, workspace: str, *more: Any) -> Any:
         if workspace == first and not marker.exists():
             marker.touch()
             ARMED.append(point)
             raise ChaperonError("The disk is on fire.")
-        return await set_back(workspace, *more)
+        return await set_back(manager, workspace, *more)
 
-    daemon.checkpoint_manager.set_back = failing  # type: ignore[method-assign, assignment]
+    worktree_files.set_back = failing  # type: ignore[assignment]
     error = ""
     try:
         await daemon.project_work.rollbacks.roll_back(at_, REQUEST, "ann", "r1")

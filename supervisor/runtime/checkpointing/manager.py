@@ -8,8 +8,8 @@ What goes wrong comes out as a `ChaperonError`; nothing here decides.
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -64,6 +64,9 @@ END_SECONDS = 60.0
 CLOSE_LOOK_SECONDS = 0.02
 """Between two looks whether it has ended."""
 
+LOOKING = "looking at"
+"""Names work on a workspace that changes nothing in it."""
+
 MOST_CHANGED = 200
 """Changed files that are reported for one call: as many paths as a review lists."""
 
@@ -101,15 +104,6 @@ class WatchedWorkspace:
         """The store of its checkpoints."""
         return self.capturer.store
 
-    @contextmanager
-    def at_work(self) -> Iterator[Capturer]:
-        """Note that a thread is at work; called in that thread."""
-        self.working = True
-        try:
-            yield self.capturer
-        finally:
-            self.working = False
-
 
 class CheckpointManager:
     """Makes, lists and goes back to checkpoints.
@@ -146,14 +140,36 @@ class CheckpointManager:
         """
         facts = self._facts(agent, Reason(wanted.reason), wanted.task, wanted.moment)
         facts = replace(facts, name=wanted.name, note=wanted.note, key=wanted.key)
-        place = await self.place(wanted.workspace)
+        return await self.capturing(
+            wanted.workspace, lambda capturer: _made_before(capturer, facts) or capturer.capture(facts)
+        )
 
-        def work() -> Checkpoint:
-            with place.at_work() as capturer:
-                return _made_before(capturer, facts) or capturer.capture(facts)
+    async def capturing(self, workspace: str, make: Callable[[Capturer], Checkpoint]) -> Checkpoint:
+        """Make a checkpoint by blocking work in a workspace, unless that takes too long; raises like `at`."""
+        place = await self.place(workspace)
+        try:
+            with anyio.fail_after(CAPTURE_SECONDS):
+                return await self._at(place, make, "capturing", abandon=True)
+        except TimeoutError:
+            raise CheckpointError(
+                f"The capture of {workspace} took longer than {CAPTURE_SECONDS:g} s and was given up."
+            ) from None
 
-        with self._patience(wanted.workspace):
-            return await self._at(place, work, "capturing", abandon=True)
+    async def at(
+        self, workspace: str, work: Callable[[Capturer], T], what: str = LOOKING, *, abandon: bool = False
+    ) -> T:
+        """Do blocking work in a workspace, in a thread, with no other work there meanwhile.
+
+        Args:
+            workspace: Which.
+            work: The work.
+            what: Its name, for people who ask what takes long.
+            abandon: Whether a caller that is cancelled goes on at once, and leaves the thread to itself.
+
+        Raises:
+            ChaperonError: It could not be done, and why.
+        """
+        return await self._at(await self.place(workspace), work, what, abandon=abandon)
 
     async def roll_back(self, agent: str, wanted: RestoreCheckpoint) -> Restored:
         """Bring the files back; nothing may write in the workspace meanwhile. Asked twice, it is done once.
@@ -161,102 +177,14 @@ class CheckpointManager:
         Raises:
             ChaperonError: It was not done, and why; the sentence says how the workspace was left.
         """
-        place = await self.place(wanted.workspace)
         facts = replace(
             self._facts(agent, Reason.UNDO, wanted.task, wanted.moment),
             name=f"before-{wanted.intervention}",
             frozen=True,
         )
-
-        def work() -> Restored:
-            with place.at_work() as capturer:
-                return _roll_back(capturer, wanted, facts)
-
-        return await self._at(place, work, "restoring", abandon=True)
-
-    async def capture_part(self, workspace: str, facts: CaptureContext, needed: Collection[str]) -> Checkpoint:
-        """Capture a workspace as a part of its project's checkpoint; it is durable when this returns.
-
-        What an earlier attempt left under that name is dropped first.
-
-        Args:
-            workspace: Which.
-            facts: The moment, with a name and a key.
-            needed: The names of parts that must stay.
-
-        Raises:
-            ChaperonError: It could not be made, and why.
-        """
-        place = await self.place(workspace)
-
-        def work() -> Checkpoint:
-            with place.at_work() as capturer:
-                left = capturer.store.ledger.get(facts.name)
-                if left is not None and left.facts.key == facts.key and left.name not in needed:
-                    capturer.store.drop([left.name])
-                return capturer.capture(facts)
-
-        with self._patience(workspace):
-            return await self._at(place, work, "capturing", abandon=True)
-
-    async def set_back(self, workspace: str, checkpoint: str, known: str) -> tuple[Kept, ...]:
-        """Bring the files of a workspace back as a part of its project; nothing may write in it meanwhile.
-
-        Asked again, it is done once.
-
-        Args:
-            workspace: Which.
-            checkpoint: The part's name.
-            known: The tree of the present, if a checkpoint has it already; else one of its own is kept.
-
-        Returns:
-            The paths that were left as they are.
-
-        Raises:
-            ChaperonError: It was not done, and why; the sentence says how the workspace was left.
-        """
-        place = await self.place(workspace)
-
-        def work() -> tuple[Kept, ...]:
-            with place.at_work() as capturer:
-                restorer = Restorer(capturer)
-                restorer.recover()
-                target = capturer.store.find(checkpoint)
-                plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall(), frozen=True))
-                try:
-                    done = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
-                except (RestoreRefusedError, StoreFullError):
-                    capturer.store.drop([plan.undo.name])
-                    raise
-                if not plan.changes or plan.undo.tree == known:
-                    capturer.store.drop([plan.undo.name])
-                return done.kept
-
-        return await self._at(place, work, "restoring", abandon=True)
-
-    async def compare_parts(self, project: str, before: str, after: str) -> int:
-        """Return how many paths differ between two checkpoints of a project's store.
-
-        Raises:
-            ChaperonError: One is not there, or the store cannot be read.
-        """
-        store = await self.stores.of(Path(project))
-        return await self.stores.in_thread(lambda: len(compare(store, store.find(before), store.find(after))))
-
-    async def part(self, project: str, name: str) -> Checkpoint:
-        """Return a checkpoint of a project's store; raises NotFoundError if it is not there."""
-        return (await self.stores.of(Path(project))).find(name)
-
-    async def drop_parts(self, project: str, key: str, needed: Collection[str]) -> None:
-        """Drop the checkpoints of a project's store that were made under a key, but for those that are needed.
-
-        Raises:
-            CheckpointError: The store cannot be opened or written.
-        """
-        store = await self.stores.of(Path(project))
-        names = [one.name for one in store.checkpoints if one.facts.key == key and one.name not in needed]
-        if names:
-            await self.stores.in_thread(lambda: store.drop(names))
+        return await self.at(
+            wanted.workspace, lambda capturer: _roll_back(capturer, wanted, facts), "restoring", abandon=True
+        )
 
     async def write_out(self, target: Checkpoint, workspace: str) -> tuple[str, ...]:
         """Write the files of a checkpoint into another workspace of its project, in which no agent works.
@@ -267,17 +195,15 @@ class CheckpointManager:
         Raises:
             ChaperonError: It was not done, and why.
         """
-        place = await self.place(workspace)
 
-        def work() -> tuple[str, ...]:
-            with place.at_work() as capturer:
-                restorer = Restorer(capturer)
-                plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall()), elsewhere=True)
-                result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
-                capturer.store.drop([plan.undo.name])
-                return _told(result.kept)
+        def work(capturer: Capturer) -> tuple[str, ...]:
+            restorer = Restorer(capturer)
+            plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall()), elsewhere=True)
+            result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
+            capturer.store.drop([plan.undo.name])
+            return _told(result.kept)
 
-        return await self._at(place, work, "writing")
+        return await self.at(workspace, work, "writing")
 
     async def preview(self, workspace: str, checkpoint: str, *, with_branch: bool = False) -> RestorePlan:
         """Say what going back would do; the present is captured for it and forgotten again.
@@ -290,18 +216,16 @@ class CheckpointManager:
         Raises:
             ChaperonError: It cannot be said.
         """
-        place = await self.place(workspace)
 
-        def work() -> RestorePlan:
-            with place.at_work() as capturer:
-                target = capturer.store.find(checkpoint)
-                plan = Restorer(capturer).plan(
-                    target, CaptureContext(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
-                )
-                capturer.store.drop([plan.undo.name])
-                return plan
+        def work(capturer: Capturer) -> RestorePlan:
+            target = capturer.store.find(checkpoint)
+            plan = Restorer(capturer).plan(
+                target, CaptureContext(Reason.UNDO, self._clock.wall()), thorough=False, with_branch=with_branch
+            )
+            capturer.store.drop([plan.undo.name])
+            return plan
 
-        return await self._at(place, work)
+        return await self.at(workspace, work)
 
     async def changed_since_start(self, workspace: str, agent: str, since: float) -> list[str]:
         """Return the paths that are not as in the first checkpoint of an agent, each with what became of it.
@@ -382,27 +306,20 @@ class CheckpointManager:
         if after is not None:
             store = self.stores.holding(before)
             return await self.stores.in_thread(lambda: compared(store, before, after))
-        place = await self.place(workspace)
 
-        def work() -> T:
-            with place.at_work() as capturer:
-                present = capturer.capture(CaptureContext(Reason.UNDO, self._clock.wall(), agent))
-                try:
-                    return compared(capturer.store, before, present)
-                finally:
-                    capturer.store.drop([present.name])
+        def work(capturer: Capturer) -> T:
+            present = capturer.capture(CaptureContext(Reason.UNDO, self._clock.wall(), agent))
+            try:
+                return compared(capturer.store, before, present)
+            finally:
+                capturer.store.drop([present.name])
 
-        return await self._at(place, work)
+        return await self.at(workspace, work)
 
     async def scrub(self, place: WatchedWorkspace) -> ScrubReport:
         """Compare every file of a workspace with what is believed; raises like `capture`."""
-
-        def work() -> ScrubReport:
-            with place.at_work() as capturer:
-                return capturer.scrub()
-
         place.scrubbed_at = self._clock.mono()
-        return await self._at(place, work)
+        return await self._at(place, Capturer.scrub, LOOKING)
 
     @asynccontextmanager
     async def naming(self, workspace: str, name: str) -> AsyncIterator[None]:
@@ -492,7 +409,7 @@ class CheckpointManager:
                 store = await self.stores.open(folder)
                 for workspace in await self.stores.in_thread(lambda store=store: interrupted(store)):  # type: ignore[misc]
                     place = await self.place(workspace)
-                    await self._at(place, Restorer(place.capturer).recover)
+                    await self._at(place, lambda capturer: Restorer(capturer).recover(), LOOKING)
             except (ChaperonError, OSError, ValueError, pygit2.GitError) as error:
                 problems.append(f"A rollback that was cut short could not be completed: {error}")
         return problems
@@ -524,8 +441,15 @@ class CheckpointManager:
     # ── within ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _at(
-        self, place: WatchedWorkspace, work: Callable[[], T], what: str = "looking at", *, abandon: bool = False
+        self, place: WatchedWorkspace, work: Callable[[Capturer], T], what: str, *, abandon: bool = False
     ) -> T:
+        def alone() -> T:
+            place.working = True
+            try:
+                return work(place.capturer)
+            finally:
+                place.working = False
+
         async with place.lock:
             if place.working:
                 raise CheckpointError(
@@ -536,21 +460,11 @@ class CheckpointManager:
             try:
                 with self.work.under_way(what, str(place.capturer.workspace), "file") as report:
                     place.capturer.report = report
-                    return await anyio.to_thread.run_sync(work, limiter=self.stores.threads, abandon_on_cancel=abandon)
+                    return await anyio.to_thread.run_sync(alone, limiter=self.stores.threads, abandon_on_cancel=abandon)
             except (OSError, pygit2.GitError, KeyError, ValueError) as error:
                 raise CheckpointError(f"{type(error).__name__}: {error}") from error
             finally:
                 place.used_at = self._clock.mono()
-
-    @contextmanager
-    def _patience(self, workspace: str) -> Iterator[None]:
-        try:
-            with anyio.fail_after(CAPTURE_SECONDS):
-                yield
-        except TimeoutError:
-            raise CheckpointError(
-                f"The capture of {workspace} took longer than {CAPTURE_SECONDS:g} s and was given up."
-            ) from None
 
     def _facts(self, agent: str, reason: Reason, task: Task, moment: RunMoment) -> CaptureContext:
         return CaptureContext(

@@ -21,6 +21,7 @@ from supervisor.protocol.kinds.projects import ProjectCheckpointForgotten, Proje
 from supervisor.protocol.projects import AgentMark, ProjectCheckpoint, WorkspaceMark
 from supervisor.runtime.daemon_parts import FolderParts, WorktreeParts
 from supervisor.runtime.log import log
+from supervisor.runtime.projects import worktree_files
 from supervisor.runtime.projects.worktrees import ProjectWorktree, find_worktrees, project_at, projects_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -224,14 +225,14 @@ class ProjectCheckpoints:
             note=f"part of the project checkpoint {name}",
             key=f"{KEY}{name}",
         )
-        return await self._parts.checkpoint_manager.capture_part(one.path, context, needed)
+        return await worktree_files.capture_part(self._parts.checkpoint_manager, one.path, context, needed)
 
     async def _clear(self, project: str, name: str) -> None:
         """Remove the refs and the checkpoints of files of a project checkpoint that is not there any more."""
         await self._let_go(project, self.held_as(name))
         try:
             needed = self._parts.board.projects.needs(project)
-            await self._parts.checkpoint_manager.drop_parts(project, f"{KEY}{name}", needed)
+            await worktree_files.drop_parts(self._parts.checkpoint_manager, project, f"{KEY}{name}", needed)
         except ChaperonError as error:
             log.warning("what is left of project checkpoint %s could not be removed: %s", name, error)
 

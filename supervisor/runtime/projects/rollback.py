@@ -19,7 +19,7 @@ import pygit2
 from anyio.abc import TaskGroup
 
 from checkpoints import project_refs
-from checkpoints.model import Reason
+from checkpoints.model import CaptureContext, Reason
 from checkpoints.workspace import repository
 from checkpoints.worktrees import BRANCHES, Workspace
 from monitors.contract.errors import ChaperonError, UsageError
@@ -32,6 +32,7 @@ from supervisor.protocol.tasks import TaskState
 from supervisor.runtime.daemon_parts import FaultParts, MergingParts
 from supervisor.runtime.journal.errors import JournalError
 from supervisor.runtime.log import log
+from supervisor.runtime.projects import worktree_files
 from supervisor.runtime.projects.agents import AgentParts, ProjectAgents
 from supervisor.runtime.projects.checkpoints import ProjectCheckpoints, ProjectParts
 from supervisor.runtime.projects.preview import ProjectPlan, UnusualRollbackError, preview
@@ -147,7 +148,7 @@ class ProjectRollbacks:
             if known.project == project:
                 board.refuse_unmade(agent)
         for mark in target.workspaces:
-            await self._parts.checkpoint_manager.part(project, mark.checkpoint)
+            await worktree_files.find_part(self._parts.checkpoint_manager, project, mark.checkpoint)
         if how.with_branches:
             await anyio.to_thread.run_sync(_refuse_operations, target)
         return target
@@ -247,7 +248,7 @@ class ProjectRollbacks:
         self, rollback: ProjectRollback, target: ProjectCheckpoint, *, with_branches: bool
     ) -> ProjectRollback:
         """Have everything be as in a checkpoint; done again, it changes nothing."""
-        board, project = self._parts.board, rollback.project
+        board, manager, project = self._parts.board, self._parts.checkpoint_manager, rollback.project
         undo = board.projects.find(rollback.undo, project)
         await self._all_still(rollback)
         going = agents_going_back(target, agents_of(board, project))
@@ -269,11 +270,11 @@ class ProjectRollbacks:
             if with_branches:
                 await self._set_head(rollback, mark)
             was = trees.get(mark.path)
-            left = await self._parts.checkpoint_manager.set_back(mark.path, mark.checkpoint, was.tree if was else "")
+            present = CaptureContext(Reason.UNDO, self._parts.stamp("")["at"], frozen=True)
+            left = await worktree_files.set_back(manager, mark.path, mark.checkpoint, was.tree if was else "", present)
             kept += [f"{mark.path}/{one.path}: {one.why}" for one in left]
             if was is not None:
-                compare = self._parts.checkpoint_manager.compare_parts
-                restored += await compare(project, was.checkpoint, mark.checkpoint)
+                restored += await worktree_files.compare_parts(manager, project, was.checkpoint, mark.checkpoint)
         tasks = self._set_tasks(rollback, target, going.back, with_branches=with_branches)
         await self._set_merges(rollback, target, gone, with_branches=with_branches)
         return replace(

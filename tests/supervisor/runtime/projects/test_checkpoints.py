@@ -13,7 +13,9 @@ from checkpoints.worktrees import ProjectWorktrees
 from monitors.contract.errors import UsageError
 from supervisor.core.projects.known import MOST_AUTOMATIC
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.projects import worktree_files
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from tests.stages.branches import git
 from tests.stages.daemon import Base, reached, served
@@ -189,18 +191,20 @@ async def test_a_folder_without_a_repository_is_a_project_of_one_worktree(base: 
     assert json.loads(gone.text)
 
 
-async def test_a_worktree_that_goes_while_it_is_captured_is_not_missed(base: Base) -> None:
+async def test_a_worktree_that_goes_while_it_is_captured_is_not_missed(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_repository(base)
     git(base.repo, "worktree", "add", "-q", "-b", "side", str(base.root / "side"))
     async with served(base) as (daemon, _):
-        capture, seen = daemon.checkpoint_manager.capture_part, list[str]()
+        capture, seen = worktree_files.capture_part, list[str]()
 
-        async def going(workspace: str, *more: Any) -> Any:
+        async def going(manager: CheckpointManager, workspace: str, *more: Any) -> Any:
             seen.append(workspace)
             if workspace.endswith("side") and len(seen) == 2:
                 await anyio.to_thread.run_sync(git, base.repo, "worktree", "remove", "--force", workspace)
-            return await capture(workspace, *more)
+            return await capture(manager, workspace, *more)
 
-        daemon.checkpoint_manager.capture_part = going  # type: ignore[method-assign, assignment]
+        monkeypatch.setattr(worktree_files, "capture_part", going)
         made = await daemon.projects.make(str(base.repo), "one", "ann")
     assert [mark.path for mark in made.workspaces] == [str(base.repo)]

@@ -14,7 +14,9 @@ from supervisor.protocol import events
 from supervisor.protocol.merges import MergePhase
 from supervisor.protocol.tasks import TaskSpec, TaskState
 from supervisor.protocol.words import AgentState
+from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.runtime.projects import worktree_files
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.service import complete_work
 from tests.stages.branches import git
@@ -150,20 +152,22 @@ async def test_a_whole_project_goes_back_and_forth(base: Base) -> None:
         assert sorted(git(base.repo, "log", "--format=%s", "main").split()) == ["first", "since", "then"]
 
 
-async def test_what_cannot_be_completed_is_undone_and_the_agents_go_on_as_they_were(base: Base) -> None:
+async def test_what_cannot_be_completed_is_undone_and_the_agents_go_on_as_they_were(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with project(base) as daemon:
         first = await begun(daemon, base)
         second = await gone_on(daemon, base)
         after = await all_of(base, first, second)
-        set_back, failed = daemon.checkpoint_manager.set_back, list[str]()
+        set_back, failed = worktree_files.set_back, list[str]()
 
-        async def failing(workspace: str, *more: Any) -> Any:
+        async def failing(manager: CheckpointManager, workspace: str, *more: Any) -> Any:
             if workspace == str(first) and not failed:
                 failed.append(workspace)
                 raise ChaperonError("The disk is on fire.")
-            return await set_back(workspace, *more)
+            return await set_back(manager, workspace, *more)
 
-        daemon.checkpoint_manager.set_back = failing  # type: ignore[method-assign, assignment]
+        monkeypatch.setattr(worktree_files, "set_back", failing)
         with pytest.raises(ChaperonError, match=r"The disk is on fire\. All of it was put back"):
             await daemon.project_work.rollbacks.roll_back(str(base.repo), REQUEST, "ann", "r1")
         assert await all_of(base, first, second) == after
