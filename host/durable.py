@@ -155,13 +155,12 @@ def write_program(path: Path, data: bytes, *, sync: bool = False) -> None:
             each.chmod(mode)
 
 
-def replace_file(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = True, disk: Disk = REAL_DISK) -> None:
+def replace_file(path: Path, data: bytes, *, sync: bool = True, disk: Disk = REAL_DISK) -> None:
     """Give a file this content so that after any crash it has the old content or the new, whole.
 
     Args:
         path: The file; its directory must be there.
         data: Its whole content.
-        mode: Its permissions.
         sync: Whether it must also hold if the power goes.
         disk: Where.
 
@@ -170,7 +169,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = Tru
     """
     temporary = path.with_name(f"{path.name}{TEMPORARY}")
     try:
-        write_new(temporary, data, mode=mode, sync=sync, disk=disk)
+        write_new(temporary, data, sync=sync, disk=disk)
         disk.rename(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):

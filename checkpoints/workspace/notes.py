@@ -230,13 +230,13 @@ class NoteQueues:
         return queue
 
 
-def try_watching(folder: str = "/") -> str:
-    """Watch a folder for a moment, and return why the kernel refuses to; empty if it does not."""
+def try_watching() -> str:
+    """Watch the root for a moment, and return why the kernel refuses to; empty if it does not."""
     fd = _libc.inotify_init1(os.O_CLOEXEC)
     if fd < 0:
         return refusal(ctypes.get_errno())
     try:
-        number = _libc.inotify_add_watch(fd, os.fsencode(folder), _MASK)
+        number = _libc.inotify_add_watch(fd, b"/", _MASK)
         return refusal(ctypes.get_errno()) if number < 0 else ""
     finally:
         os.close(fd)

@@ -28,9 +28,9 @@ class UsageError(ChaperonError):
 class NumberedUsageError(UsageError):
     """Things of a list cannot be taken, so none was."""
 
-    def __init__(self, what: str, faults: Mapping[int, str], *, way_out: str = "") -> None:
+    def __init__(self, what: str, faults: Mapping[int, str]) -> None:
         """Say it in one sentence, and the fault of each thing by its number in the list, from 1."""
-        super().__init__(what, way_out=way_out)
+        super().__init__(what)
         self.faults = dict(faults)
 
 

@@ -65,9 +65,9 @@ def lasted(agent: Data) -> h.Node:
     ]
 
 
-def badge(word: str, kind: str = "") -> h.Element:
+def badge(word: str) -> h.Element:
     """A word with a colour that says the same."""
-    return h.span(class_=f"badge {kind or _slug(word)}")[word]
+    return h.span(class_=f"badge {_slug(word)}")[word]
 
 
 def _slug(word: str) -> str:

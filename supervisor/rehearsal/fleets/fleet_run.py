@@ -49,7 +49,6 @@ async def rehearse_fleet(
     watch: Callable[[bytes], object] = lambda _line: None,
     *,
     tell: Callable[[str], object] = lambda _text: None,
-    cli: str | None = None,
 ) -> tuple[FleetOutcome, list[CheckFinding]]:
     """Play a fleet's rehearsal and compare.
 
@@ -58,7 +57,6 @@ async def rehearse_fleet(
         base: An empty directory that everything is made in.
         watch: Called with each line of the journal.
         tell: Shown what is done to the daemon, and what it answers.
-        cli: Path of the CLI; None finds one as always.
 
     Raises:
         ChaperonError: No CLI was found, the daemon did not start, or the run did not end in time.
@@ -67,9 +65,7 @@ async def rehearse_fleet(
     for one in fleet.repositories:
         await scratch.make_repository(one, Path(repositories[one.name]))
     await anyio.Path(base / "home").mkdir()
-    agent = {**fleet.policy.get("agent", {}), **({"command": cli} if cli else {})}
-    policy = {**fleet.policy, **({"agent": agent} if agent else {})}
-    await anyio.Path(base / "chaperon.yaml").write_bytes(orjson.dumps(policy))
+    await anyio.Path(base / "chaperon.yaml").write_bytes(orjson.dumps(fleet.policy))
     models: list[ScriptedModel] = []
 
     def asked(script: int, step: int) -> bool:

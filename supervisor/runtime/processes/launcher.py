@@ -89,7 +89,6 @@ class ProcessLauncher:
         agents: The directory that has one directory an agent.
         containment: Makes control groups, where the machine has them.
         trusted: Says whether what a repository's settings bring may count.
-        aside: The directory that gets folders of an earlier life; beside `agents` if it is left out.
         descriptors: The soft limit on open files that agents get: what the daemon was started with; 0 leaves its own.
         ends_with_daemon: Whether agents end once this daemon has gone, however it went.
         sandboxes: Makes the sandboxes of agents; None holds them by none.
@@ -105,7 +104,6 @@ class ProcessLauncher:
         agents: Path,
         containment: Containment | Uncontained,
         trusted: Trusted = nobody_asked,
-        aside: Path | None = None,
         descriptors: int = 0,
         ends_with_daemon: bool = False,
         sandboxes: Sandboxes | None = None,
@@ -118,7 +116,7 @@ class ProcessLauncher:
         self._agents = agents
         self.own_folders = own_folders or agents
         """The directory that has one directory an agent for what its CLI reaches."""
-        self._aside = aside or agents.parent / "set-aside"
+        self._aside = agents.parent / "set-aside"
         self._containment = containment
         self._trusted = trusted
         self._descriptors = descriptors

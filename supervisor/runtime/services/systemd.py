@@ -50,9 +50,9 @@ class Notifier:
         """Say that all is well; to be called more often than `watchdog_interval`, and only when it is true."""
         return self._tell({"WATCHDOG": "1"})
 
-    def stopping(self, status: str = "") -> bool:
+    def stopping(self) -> bool:
         """Say that an orderly stop began."""
-        return self._tell({"STOPPING": "1", **_status(status)})
+        return self._tell({"STOPPING": "1"})
 
     def extend(self, micros: int) -> bool:
         """Ask for more time to start or stop, in microseconds from now; a long journal takes long to read."""
