@@ -4,7 +4,7 @@ import os
 import platform
 import secrets
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
@@ -381,6 +381,24 @@ def _written(path: str) -> Mount:
     return Mount("devices" if Path(path).is_relative_to("/dev") else "write", path, path)
 
 
+def _try_bubblewrap(_: SandboxSection, environ: Mapping[str, str]) -> machine.Facility:
+    return machine.try_bubblewrap(environ)
+
+
+def _try_landlock(section: SandboxSection, _: Mapping[str, str]) -> machine.Facility:
+    found = machine.landlock()
+    if section.profile != "closed":
+        return found
+    return replace(found, works=False, says="Landlock closes no network, which the profile `closed` promises", mend="")
+
+
+TRIALS: dict[SandboxInForce, Callable[[SandboxSection, Mapping[str, str]], machine.Facility]] = {
+    "bubblewrap": _try_bubblewrap,
+    "landlock": _try_landlock,
+}
+"""Says of each kind, the strongest first, whether it works on this machine and holds the profile that is asked for."""
+
+
 def choose(
     wanted: SandboxKind, section: SandboxSection, environ: Mapping[str, str]
 ) -> tuple[SandboxInForce, machine.Facility]:
@@ -392,18 +410,11 @@ def choose(
     if wanted == "none":
         return "none", machine.Facility(works=True, says="agents are held by no sandbox")
     tried: list[machine.Facility] = []
-    if wanted in ("auto", "bubblewrap"):
-        tried.append(machine.try_bubblewrap(environ))
-        if tried[-1].works:
-            return "bubblewrap", tried[-1]
-    if wanted in ("auto", "landlock"):
-        tried.append(machine.landlock())
-        if section.profile == "closed":
-            tried[-1] = replace(
-                tried[-1], works=False, says="Landlock closes no network, which the profile `closed` promises", mend=""
-            )
-        if tried[-1].works:
-            return "landlock", tried[-1]
+    for kind, trial in TRIALS.items():
+        if wanted in ("auto", kind):
+            tried.append(trial(section, environ))
+            if tried[-1].works:
+                return kind, tried[-1]
     found = "; ".join(each.says for each in tried)
     mends = " ".join(each.mend for each in tried if each.mend)
     raise SandboxError(

@@ -8,14 +8,23 @@ import tempfile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from supervisor.config.sections.sandbox import SandboxKind, SandboxProfile, SandboxSection
+from supervisor.config.sections.sandbox import SandboxInForce, SandboxKind, SandboxProfile, SandboxSection
 from supervisor.runtime.sandbox import machine
 from supervisor.runtime.sandbox.entry import PROXY_PORT, abi
 from supervisor.runtime.sandbox.landlock import LEAST_ABI
-from supervisor.runtime.sandbox.sandboxes import ENTRY, SHELL_PREFIX, LaunchSite, SandboxError, Sandboxes, choose
+from supervisor.runtime.sandbox.sandboxes import (
+    ENTRY,
+    SHELL_PREFIX,
+    TRIALS,
+    LaunchSite,
+    SandboxError,
+    Sandboxes,
+    choose,
+)
 from tests.sources import ROOT
 from tests.stages.walled import needs
 
@@ -41,6 +50,10 @@ def test_none_adds_no_word_and_changes_no_variable(tmp_path: Path) -> None:
     assert (made.words, made.program, made.name) == ((), "/usr/bin/true", "")
     assert made.environment == {"PATH": "/usr/bin"}
     assert not (tmp_path / "ada").exists()
+
+
+def test_each_kind_that_can_be_asked_for_has_a_trial() -> None:
+    assert {*TRIALS, "none"} == {*get_args(SandboxInForce)}
 
 
 def test_a_sandbox_that_is_asked_for_and_not_there_is_refused_with_the_way_to_it() -> None:
