@@ -28,7 +28,7 @@ from monitors.review.user_rules import RISKS as RISKS_OF_DECISIONS
 from monitors.review.verdict.rewrites import REWRITES
 from supervisor import core
 from supervisor.cli.__main__ import COMMANDS, SAYS
-from supervisor.cli.commands.agents.view import _SHOWN
+from supervisor.cli.output.event_lines import SHOWN
 from supervisor.cli.output.words import COLOURS
 from supervisor.config import model
 from supervisor.config.environment import GATE_ARGUMENTS, STRICT_SERVERS
@@ -157,7 +157,7 @@ def test_what_chaperon_says_to_the_cli_cannot_be_said_in_the_configuration() -> 
 
 def test_each_kind_of_event_is_one_that_is_shown_or_known_not_to_be() -> None:
     kinds = {typing.get_args(typing.get_type_hints(each)["kind"])[0] for each in typing.get_args(events.AnyEvent)}
-    assert _SHOWN.keys() <= kinds
+    assert SHOWN.keys() <= kinds
 
 
 WRITTEN_ALONE = {

@@ -92,6 +92,7 @@ WITHOUT = {
     "checkpoints/restore/patches.py": "tests/supervisor/cli/commands/agents/test_diff.py, on real files of every kind",
     "checkpoints/branches.py": "tests/supervisor/cli/commands/agents/test_removal.py, on real worktrees",
     "supervisor/runtime/services/people/removal.py": "tests/supervisor/cli/commands/agents/test_removal.py, by a real daemon",
+    "supervisor/cli/output/event_lines.py": "tests/supervisor/cli/output/test_view.py shows each",
     "supervisor/cli/client_errors.py": "errors; tests/supervisor/cli/test_client.py meets each",
     "supervisor/cli/many.py": "tests/supervisor/cli/commands/agents/test_agents.py steers one agent and all",
     "supervisor/testing/memory.py": "tests/bench/bench_detectors.py and supervisor/testing/detectors.py measure by it",

@@ -11,7 +11,6 @@ from monitors.contract.errors import NotFoundError
 from monitors.contract.progress import Report
 from supervisor.cli import common
 from supervisor.cli.client import Client
-from supervisor.cli.commands.agents.view import View
 from supervisor.cli.commands.service.export import INCIDENTS, JOURNAL, Export
 from supervisor.cli.following import (
     Lines,
@@ -27,6 +26,7 @@ from supervisor.cli.output import terminal
 from supervisor.cli.output.incident_words import portrait
 from supervisor.cli.output.progress import shown
 from supervisor.cli.output.times import PastMoment
+from supervisor.cli.output.view import View
 from supervisor.cli.output.words import COLOURS, clean, local
 
 follow_option = click.option("-f", "--follow", is_flag=True, help="Wait for more until interrupted.")

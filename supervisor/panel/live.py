@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from monitors.contract import anyjson
 from monitors.contract.errors import ChaperonError
-from supervisor.cli.commands.agents.view import View
+from supervisor.cli.output.view import View
 from supervisor.panel.asked import TaskQuery, number_in
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import UNREACHABLE, UNREADABLE, PanelLink, UnreadableError

@@ -1,8 +1,8 @@
 """Questions to the daemon that several pages ask."""
 
 from supervisor.cli.client_errors import RefusedError
-from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import path_part
+from supervisor.cli.output.view import View
 from supervisor.panel.link import PanelLink, Record
 from supervisor.panel.pages.agents import timeline
 from supervisor.panel.pages.parts import Data

@@ -15,10 +15,10 @@ from supervisor.cli.client import wait_for
 from supervisor.cli.commands.agents.checkpoints import checkpoint_path
 from supervisor.cli.commands.agents.diff import COLOURS, patch_lines
 from supervisor.cli.commands.agents.rollback import plan_lines
-from supervisor.cli.commands.agents.view import View
 from supervisor.cli.common import agent_path
 from supervisor.cli.following import events
 from supervisor.cli.output import terminal
+from supervisor.cli.output.view import View
 from supervisor.cli.output.words import clean
 from supervisor.protocol.plain import harmless
 from supervisor.top.reading import Connect

@@ -13,5 +13,4 @@ project_rollback     rollbacks of whole projects, as the command asks for them a
 removal              the commands that remove what ended agents left, and forget them
 rollback             the command that goes back to a checkpoint, once what it loses was shown and confirmed
 timeline             the timeline of an agent for a terminal
-view                 events of the journal as lines for people
 """

@@ -8,9 +8,10 @@ from typing import Any
 from click import style
 
 from monitors.contract.wording import duration
-from supervisor.cli.commands.agents.view import View, ViewLine
 from supervisor.cli.following import StreamLine
 from supervisor.cli.output import terminal
+from supervisor.cli.output.event_lines import ViewLine
+from supervisor.cli.output.view import View
 
 BAR = 8
 """Characters of the longest bar: 2 ** 8 s, some four minutes; each character is twice as long as the one before."""

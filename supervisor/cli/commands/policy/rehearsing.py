@@ -13,10 +13,10 @@ import click
 
 from monitors.contract.progress import Report
 from supervisor.cli import common
-from supervisor.cli.commands.agents.view import View
 from supervisor.cli.following import told
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import shown
+from supervisor.cli.output.view import View
 from supervisor.config.paths import PlaceError, data_home
 from supervisor.rehearsal.check import CheckFinding, RehearsalOutcome
 from supervisor.rehearsal.fleets.fleet_run import rehearse_fleet

@@ -18,10 +18,10 @@ from supervisor.cli.asking import Asker, terminal_to_ask
 from supervisor.cli.client import Client, connect
 from supervisor.cli.client_errors import DaemonGoneError, NoDaemonError, RefusedError
 from supervisor.cli.commands.agents.agents import changes_of
-from supervisor.cli.commands.agents.view import View
 from supervisor.cli.commands.policy.trust import settle
 from supervisor.cli.following import RETRY_SECONDS, OutputWatch, events, follow_events
 from supervisor.cli.output import agent_words, terminal
+from supervisor.cli.output.view import View
 from supervisor.cli.output.words import clean
 from supervisor.cli.signals import REASONS, Signals
 from supervisor.cli.task_options import body_of, task_options

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import htpy as h
 
-from supervisor.cli.commands.agents.view import View, ViewLine
+from supervisor.cli.output.event_lines import ViewLine
+from supervisor.cli.output.view import View
 from supervisor.panel.pages.parts import Data, block, moment
 
 

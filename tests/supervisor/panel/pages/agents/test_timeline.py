@@ -5,7 +5,7 @@ from typing import Any
 import htpy as h
 import pytest
 
-from supervisor.cli.commands.agents.view import View
+from supervisor.cli.output.view import View
 from supervisor.panel.pages.agents.timeline import timeline_rows
 from supervisor.panel.pages.parts import LONGEST_TEXT, bounded, lasted, moment, rendered
 

@@ -1,23 +1,19 @@
-"""Events of the journal as lines for people: one line a fact, coloured in a terminal, plain in a pipe.
+"""The lines that people read of each kind of event: one line a fact.
 
-Pure: records in, lines out. A view remembers the lines it has shown of each agent, so that no sentence is shown twice
-and several events of one fact are one line: an emergency stop is the issue, the stop, and its outcome. Arithmetic and
-ids are for `chaperon show --why` and for the incident.
+Several events of one fact are one line: an emergency stop is the issue, the stop, and its outcome. Arithmetic and ids
+are for `chaperon show --why` and for the incident.
 """
 
-import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from click import style
-
 from interventions.words import InterventionKind
 from monitors.contract.error_lines import read_error_line
 from monitors.contract.wording import counted, dollars, duration
 from supervisor.cli.output.settings_words import summed
-from supervisor.cli.output.words import COLOURS, WIDTH, clean, local, what
+from supervisor.cli.output.words import COLOURS, WIDTH, clean, what
 from supervisor.protocol.claude.retrying import Retrying
 
 Record = Mapping[str, Any]
@@ -61,7 +57,7 @@ Lines = Iterator[ViewLine]
 
 
 @dataclass(slots=True)
-class _Seen:
+class ShownLines:
     """Lines shown of one agent, and lines that are held back until the events that follow."""
 
     told: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
@@ -84,87 +80,7 @@ class _Seen:
         return held
 
 
-class View:
-    """The view of a stream of records, in its order.
-
-    Args:
-        names: Whether lines begin with the agent's name, for views of several.
-        width: Characters that a line may have before it is wrapped; None never wraps.
-    """
-
-    def __init__(self, *, names: bool = False, width: int | None = None) -> None:
-        self._names, self._width = names, width
-        self._seen: dict[str, _Seen] = {}
-        self._name_width = len("daemon")
-
-    def lines(self, record: Record) -> list[str]:
-        """Return the lines of a record, drawn; raises nothing, see `told`."""
-        made = self.told(record)
-        try:
-            return [shown for line in made for shown in self._drawn(record, line)]
-        except _UNFIT as error:
-            return list(self._drawn({"agent": "", "at": 0.0}, _unknown(record, error)))
-
-    def told(self, record: Record) -> list[ViewLine]:
-        """Return the lines of a record; often none, since much of the journal is for machines.
-
-        A record whose shape does not fit its kind becomes a line that reports it.
-        """
-        try:
-            return list(self._of(record))
-        except _UNFIT as error:
-            return [_unknown(record, error)]
-
-    def rest(self) -> list[str]:
-        """Return the lines that wait for a record that never came. Call it at the end."""
-        return [
-            shown
-            for agent, seen in self._seen.items()
-            for line in seen.flush()
-            for shown in self._drawn({"agent": agent, "at": seen.at}, line)
-        ]
-
-    def _of(self, record: Record) -> list[ViewLine]:
-        kind = str(record.get("kind", ""))
-        show = _SHOWN.get(kind)
-        if show is None:
-            return []
-        seen = self._seen.setdefault(str(record.get("agent", "")), _Seen())
-        held = [] if kind in _HOLDING else seen.flush()
-        seen.at = record["at"]
-        return [*held, *show(record, seen)]
-
-    def _drawn(self, record: Record, line: ViewLine) -> Iterator[str]:
-        who = ""
-        if self._names:
-            name = clean(record["agent"] or "daemon", 32)
-            self._name_width = max(self._name_width, len(name))
-            who = f"{name:<{self._name_width}} "
-        time, mark = local(record["at"]), f"{line.mark:<8}"
-        indent = len(time) + 1 + len(who) + len(mark) + 1
-        texts = [line.text]
-        if self._width is not None and indent + len(line.text) > self._width:
-            texts = textwrap.wrap(line.text, max(20, self._width - indent)) or [""]
-        for number, text in enumerate(texts):
-            shown = style(text, dim=True) if line.dim else text
-            begin = " " * indent if number else f"{style(time, dim=True)} {who}{_styled(mark, line)} "
-            yield begin + shown
-
-
-_UNFIT = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
-"""Errors of reading a record whose shape does not fit its kind."""
-
-
-def _unknown(record: Record, error: Exception) -> ViewLine:
-    about = f"event {record.get('n')} ({record.get('kind')}) has a shape that is not known here: {error!r}"
-    return ViewLine("?", f"{clean(about)}; chaperon tail --json has it as it is", "yellow")
-
-
-def _styled(mark: str, line: ViewLine) -> str:
-    return style(mark, fg=line.colour, bold=line.bold)
-
-
-def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
+def _fresh(seen: ShownLines, sentence: object, width: int = WIDTH) -> str:
     """Return a sentence without the part that was shown a moment ago; empty if all of it was."""
     whole = " ".join(str(sentence).split())
     rest = whole
@@ -178,18 +94,18 @@ def _fresh(seen: _Seen, sentence: object, width: int = WIDTH) -> str:
 # ── what people and chaperon begin ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _submitted(record: Record, _: _Seen) -> Lines:
+def _submitted(record: Record, _: ShownLines) -> Lines:
     yield ViewLine("task", clean(record["task"]["prompt"]), "blue", bold=True)
     where = f"{record['workspace']} on branch {record['branch']}" if record.get("branch") else record["workspace"]
     yield ViewLine("", clean(f"agent {record['agent']} in {where}, session {record['session_id']}"), "blue", dim=True)
 
 
-def _workspace_closed(record: Record, _: _Seen) -> Lines:
+def _workspace_closed(record: Record, _: ShownLines) -> Lines:
     became = "was removed" if record["removed"] else "is kept"
     yield ViewLine("files", clean(f"the workspace {record['workspace']} {became}: {record['why']}", SENTENCE), "blue")
 
 
-def _checked(record: Record, _: _Seen) -> Lines:
+def _checked(record: Record, _: ShownLines) -> Lines:
     result = record["result"]
     passed, code = result["outcome"] == "passed", result["code"]
     how = result["outcome"] + ("" if passed or code is None else f" with exit code {code}")
@@ -197,7 +113,7 @@ def _checked(record: Record, _: _Seen) -> Lines:
     yield ViewLine("check", clean(f"{when}`{result['command']}` {how}", SENTENCE), "green" if passed else "red")
 
 
-def _settings(record: Record, _: _Seen) -> Lines:
+def _settings(record: Record, _: ShownLines) -> Lines:
     if not record["off"]:
         counts = f"count here, for the repository is trusted: {summed(record['brings'])}"
         yield ViewLine("settings", clean(counts), "blue")
@@ -208,7 +124,7 @@ def _settings(record: Record, _: _Seen) -> Lines:
         yield ViewLine("", clean(left_out, SENTENCE), "yellow", dim=True)
 
 
-def _trusted(record: Record, _: _Seen) -> Lines:
+def _trusted(record: Record, _: ShownLines) -> Lines:
     word = "let count" if record["granted"] else "not let count"
     brought = summed(record["brings"]) or "nothing any more"
     yield ViewLine(
@@ -216,27 +132,27 @@ def _trusted(record: Record, _: _Seen) -> Lines:
     )
 
 
-def _discovery(record: Record, _: _Seen) -> Lines:
+def _discovery(record: Record, _: ShownLines) -> Lines:
     yield ViewLine("note", f"for {record['scope']}: {clean(record['text'], SENTENCE)}", "magenta")
 
 
-def _discovery_told(record: Record, _: _Seen) -> Lines:
+def _discovery_told(record: Record, _: ShownLines) -> Lines:
     yield ViewLine("note", f"told what {clean(record['by'])} noted: {clean(record['text'], SENTENCE)}", "magenta")
 
 
-def _discovery_forgotten(record: Record, _: _Seen) -> Lines:
+def _discovery_forgotten(record: Record, _: ShownLines) -> Lines:
     yield ViewLine("note", f"{clean(record['discovery'])} is taken back by {clean(record['by'])}", "magenta")
 
 
-def _request(word: str) -> Callable[[Record, _Seen], Lines]:
-    def shown(record: Record, seen: _Seen) -> Lines:
+def _request(word: str) -> Callable[[Record, ShownLines], Lines]:
+    def shown(record: Record, seen: ShownLines) -> Lines:
         said = _fresh(seen, record.get("text") or record.get("reason") or "")
         yield ViewLine(word, f"by {clean(record['by'])}{said and f': {said}'}", "magenta")
 
     return shown
 
 
-def _allowed(record: Record, _: _Seen) -> Lines:
+def _allowed(record: Record, _: ShownLines) -> Lines:
     passes = " ".join(filter(None, (record["tool"], record["text"], record["rule"])))
     often = "as often as wanted" if record["uses"] is None else counted(record["uses"], "time")
     until = "" if record["seconds"] is None else f", for {duration(record['seconds'])}"
@@ -245,14 +161,14 @@ def _allowed(record: Record, _: _Seen) -> Lines:
     )
 
 
-def _asked(record: Record, _: _Seen) -> Lines:
+def _asked(record: Record, _: ShownLines) -> Lines:
     action = record["action"]
     yield ViewLine("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
     answer = f"chaperon approve {clean(record['agent'])} {clean(record['request_id'])}, or deny, within {duration(record['deadline_seconds'])}"
     yield ViewLine("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
 
 
-def _answered(record: Record, _: _Seen) -> Lines:
+def _answered(record: Record, _: ShownLines) -> Lines:
     note = clean(record["note"])
     yield ViewLine(
         "granted" if record["granted"] else "denied", f"by {clean(record['by'])}{note and f': {note}'}", "magenta"
@@ -262,7 +178,7 @@ def _answered(record: Record, _: _Seen) -> Lines:
 # ── what the CLI printed ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _line(record: Record, _: _Seen) -> Lines:
+def _line(record: Record, _: ShownLines) -> Lines:
     frame = record.get("frame")
     if not isinstance(frame, Mapping):
         yield ViewLine("printed", clean(record.get("text") or frame or ""), "yellow")
@@ -301,7 +217,7 @@ def _result(frame: Mapping[str, Any]) -> Lines:
     yield ViewLine("turn", f"turn ended: {how}{spent}", "red" if frame.get("is_error") else "blue", dim=True)
 
 
-def _error_line(record: Record, _: _Seen) -> Lines:
+def _error_line(record: Record, _: ShownLines) -> Lines:
     line = read_error_line(str(record["text"]))
     passed = record.get("passed_over")
     more = f" ({counted(passed, 'line')} before it {'is' if passed == 1 else 'are'} in err.log alone)" if passed else ""
@@ -312,7 +228,7 @@ def _error_line(record: Record, _: _Seen) -> Lines:
 # ── what was made of it ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _reviewed(record: Record, seen: _Seen) -> Lines:
+def _reviewed(record: Record, seen: ShownLines) -> Lines:
     action, review = record["action"], record["review"]
     decision = review["decision"]
     acts = f"{clean(action['tool'], 60)} {what(action['input'])}"
@@ -327,7 +243,7 @@ def _reviewed(record: Record, seen: _Seen) -> Lines:
         yield ViewLine("", f"{clean(review['rule'])}: {why}", dim=True)
 
 
-def _issue(record: Record, seen: _Seen) -> Lines:
+def _issue(record: Record, seen: ShownLines) -> Lines:
     issue = record["issue"]
     held = seen.flush()
     said = _fresh(seen, issue["sentence"], SENTENCE)
@@ -340,7 +256,7 @@ def _issue(record: Record, seen: _Seen) -> Lines:
         yield from (*held, line)
 
 
-def _intervention(record: Record, seen: _Seen) -> Lines:
+def _intervention(record: Record, seen: ShownLines) -> Lines:
     chosen = record["intervention"]
     if chosen["kind"] == STOP:
         seen.stopping = True
@@ -351,7 +267,7 @@ def _intervention(record: Record, seen: _Seen) -> Lines:
     yield ViewLine("answer", f"{clean(chosen['kind'])}: {said}", "magenta", bold=True)
 
 
-def _incident(record: Record, seen: _Seen) -> Lines:
+def _incident(record: Record, seen: ShownLines) -> Lines:
     """An incident; one of an answer says what the issue and the answer have said already."""
     incident = record["incident"]
     if incident["type"] == STOP:
@@ -366,7 +282,7 @@ def _incident(record: Record, seen: _Seen) -> Lines:
         yield ViewLine("", way_out, dim=True)
 
 
-def _stop(incident: Mapping[str, Any], seen: _Seen) -> ViewLine:
+def _stop(incident: Mapping[str, Any], seen: ShownLines) -> ViewLine:
     """Return the line of an emergency stop: its reason, and the command to go on."""
     held = seen.flush()
     why = held[0].text if held and held[0].mark == "issue" else _fresh(seen, incident["summary"], SENTENCE)
@@ -375,7 +291,7 @@ def _stop(incident: Mapping[str, Any], seen: _Seen) -> ViewLine:
     return ViewLine("stop", told, "bright_red", bold=True)
 
 
-def _aftermath(record: Record, seen: _Seen) -> Lines:
+def _aftermath(record: Record, seen: ShownLines) -> Lines:
     found = record["aftermath"]
     files = counted(len(found["files"]) + found["more_files"], "file")
     left = counted(len(found["leftovers"]), "thing")
@@ -383,7 +299,7 @@ def _aftermath(record: Record, seen: _Seen) -> Lines:
     yield ViewLine("after", f"{files} changed, {left} left behind{more}", "magenta")
 
 
-def _state(record: Record, seen: _Seen) -> Lines:
+def _state(record: Record, seen: ShownLines) -> Lines:
     before, after = clean(record["before"]), clean(record["after"])
     if seen.stopping and after == "stopping":
         seen.was = before
@@ -395,7 +311,7 @@ def _state(record: Record, seen: _Seen) -> Lines:
         seen.stopping, seen.was, seen.ended, seen.frozen_micros = False, "", None, 0
 
 
-def _how_it_ended(seen: _Seen) -> str:
+def _how_it_ended(seen: ShownLines) -> str:
     assert seen.ended is not None
     took = f"ended within {duration(int(seen.ended['micros']) / 1e6)}"
     if seen.frozen_micros:
@@ -408,50 +324,50 @@ def _how_it_ended(seen: _Seen) -> str:
     )
 
 
-def _frozen(record: Record, seen: _Seen) -> Lines:
+def _frozen(record: Record, seen: ShownLines) -> Lines:
     seen.frozen_micros = int(record["micros"])
     return iter(())
 
 
-def _ended(record: Record, seen: _Seen) -> Lines:
+def _ended(record: Record, seen: ShownLines) -> Lines:
     seen.ended = record
     return iter(())
 
 
-def _recovery(record: Record, seen: _Seen) -> Lines:
+def _recovery(record: Record, seen: ShownLines) -> Lines:
     yield ViewLine("again", _fresh(seen, record["recovery"]["why"], SENTENCE), "yellow", bold=True)
 
 
-def _judged(record: Record, _: _Seen) -> Lines:
+def _judged(record: Record, _: ShownLines) -> Lines:
     said = "stuck" if record["stuck"] else "not stuck"
     told = record["problem"] or f"{said}, {record['confidence']:.0%} sure: {record['sentence']}"
     yield ViewLine("judge", clean(told), "yellow" if record["stuck"] else "blue", dim=True)
 
 
-def _adjusted(record: Record, _: _Seen) -> Lines:
+def _adjusted(record: Record, _: ShownLines) -> Lines:
     made = record["adjustment"]
     factors = f"times {made['after']:g} instead of {made['before']:g}"
     yield ViewLine("learned", f"thresholds of {clean(made['pattern'])} {factors}: {clean(made['because'])}", "magenta")
 
 
-def _restored(record: Record, _: _Seen) -> Lines:
+def _restored(record: Record, _: ShownLines) -> Lines:
     paths = counted(int(record["restored"]), "path")
     yield ViewLine(
         "back", clean(f"at {record['checkpoint']}: {paths}; to undo: chaperon rollback {record['undo']}"), "magenta"
     )
 
 
-def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, _Seen], Lines]:
+def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, ShownLines], Lines]:
     """A line that is a text with the record's facts."""
 
-    def shown(record: Record, _: _Seen) -> Lines:
+    def shown(record: Record, _: ShownLines) -> Lines:
         took = duration(record.get("micros", 0) / 1e6)
         yield ViewLine(mark, clean(text.format_map({**record, "took": took})), colour, dim=True)
 
     return shown
 
 
-def _added(record: Record, _: _Seen) -> Lines:
+def _added(record: Record, _: ShownLines) -> Lines:
     for task in record["tasks"]:
         yield ViewLine("task", clean(f"{task['id']} was added by {record['by']}: {task['prompt'][:120]}"), "magenta")
 
@@ -467,17 +383,17 @@ FOUND = {
 """A daemon's findings about an agent that it took over."""
 
 
-def _adopted(record: Record, _: _Seen) -> Lines:
+def _adopted(record: Record, _: ShownLines) -> Lines:
     found = FOUND.get(record["outcome"], clean(record["outcome"]))
     yield ViewLine("adopted", f"taken over from the daemon before: {found}", dim=True)
 
 
 _ANSWERS = frozenset(InterventionKind)
 
-_HOLDING = frozenset({"issue_seen", "intervention_chosen", "incident_opened", "state_changed"})
+HOLDING = frozenset({"issue_seen", "intervention_chosen", "incident_opened", "state_changed"})
 """Records that decide themselves whether what is held is shown before them."""
 
-_SHOWN: dict[str, Callable[[Record, _Seen], Lines]] = {
+SHOWN: dict[str, Callable[[Record, ShownLines], Lines]] = {
     "task_submitted": _submitted,
     "workspace_closed": _workspace_closed,
     "check_made": _checked,

@@ -5,7 +5,8 @@ from click import unstyle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.cli.commands.agents.view import _SHOWN, View
+from supervisor.cli.output.event_lines import SHOWN
+from supervisor.cli.output.view import View
 from tests.support import acting
 
 FIELDS = [
@@ -307,7 +308,7 @@ ANYTHING = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(_SHOWN)), st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=8), st.booleans())
+@given(st.sampled_from(sorted(SHOWN)), st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=8), st.booleans())
 def test_no_record_ends_a_view_or_paints_the_terminal(kind: str, record: dict[str, Any], names: bool) -> None:
     view = View(names=names, width=50)
     lines = [*view.lines({**record, "kind": kind}), *view.lines({"at": 1.0, "agent": "a1", **record, "kind": kind})]
