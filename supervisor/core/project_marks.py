@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from supervisor.core.board import Board
 from supervisor.core.fold.summary import Summary
+from supervisor.core.projects.going_back import task_mark
 from supervisor.core.tasks.records import StoredTask
 from supervisor.protocol.merges import Merge, MergePhase
 from supervisor.protocol.projects import AgentMark, TaskMark
@@ -19,21 +20,6 @@ def tasks_of(board: Board, repositories: Collection[str]) -> Iterator[StoredTask
         repositories: The worktrees that are of the project.
     """
     return (task for task in board.tasks if task.spec.repository in repositories)
-
-
-def task_mark(task: StoredTask) -> TaskMark:
-    """Return a task as it is."""
-    return TaskMark(
-        id=task.id,
-        state=task.state,
-        why=task.why,
-        priority=task.spec.priority,
-        rank=task.rank,
-        tries=task.tries,
-        not_before=task.not_before,
-        runs=task.runs,
-        runs_before=task.runs_before,
-    )
 
 
 def marks_of_tasks(board: Board, repositories: Collection[str]) -> tuple[tuple[TaskMark, ...], tuple[str, ...]]:

@@ -105,10 +105,9 @@ def tasks_going_back(
     return TasksGoingBack(tuple(changed), tuple(under_way), tuple(finished), merged)
 
 
-def _wanted(name: str, task: StoredTask, then: TaskMark | None, was_done: bool, now: float) -> TaskMark | None:
-    """Return a task as it will be; None if it stays as it is."""
-    back = f"its project went back to {name}"
-    present = TaskMark(
+def task_mark(task: StoredTask) -> TaskMark:
+    """Return a task as it is."""
+    return TaskMark(
         id=task.id,
         state=task.state,
         why=task.why,
@@ -119,6 +118,12 @@ def _wanted(name: str, task: StoredTask, then: TaskMark | None, was_done: bool, 
         runs=task.runs,
         runs_before=task.runs_before,
     )
+
+
+def _wanted(name: str, task: StoredTask, then: TaskMark | None, was_done: bool, now: float) -> TaskMark | None:
+    """Return a task as it will be; None if it stays as it is."""
+    back = f"its project went back to {name}"
+    present = task_mark(task)
     if was_done:
         wanted = replace(
             present, state=TaskState.DONE, runs=_closed(task.runs, now, back), why=f"{back}, when it was done"
