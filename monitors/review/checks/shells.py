@@ -1,13 +1,13 @@
 """Shells: scripts that run unread, parts that cannot be followed, and shells handed to other programs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
-from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.invocation import Invocation, arg
 from monitors.review.shell.shells import SHELLS, ShellUse, shell_use
 from monitors.review.shell.state.copying import COPIERS, fetched
 
@@ -75,6 +75,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield _unread(invocation, list(invocation.input.source))
     elif invocation.name in _INTERPRETERS and invocation.args:
         yield _fetched_code(invocation)
+    elif invocation.name in _TAKES_CODE or _is_client(scene, invocation):
+        yield _fed(invocation)
     elif invocation.name in _SESSIONS:
         yield _session(invocation)
     elif invocation.program.glob and invocation.program not in ("[", "[["):
@@ -95,6 +97,47 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 _GLOB = re.compile(r"[*?\[{]")
+_TAKES_CODE: Mapping[str, str] = {
+    **dict.fromkeys(("make", "gmake", "bmake", "awk", "gawk", "mawk", "nawk", "just", "crystal", "jq"), r"-f|--file|--makefile|-"),
+    **dict.fromkeys(("vim", "nvim", "vi", "ex", "emacs", "emacsclient"), r"-S|-s|-u|-l|--load|--script|-"),
+    **dict.fromkeys(("sed", "gsed", "bc", "dc", "gdb", "lldb"), r"-f|-x|--file|--command|-s|--source"),
+    **dict.fromkeys(("gradle", "gradlew", "ant", "rake", "bazel"), r"-b|--build-file|-I|--init-script|-f|--rakefile|-buildfile"),
+    **dict.fromkeys(("gnuplot", "elixir", "iex", "ghci", "runghc", "swift", "julia", "octave", "clojure", "clj", "bb", "groovy", "scala", "sbcl", "guile", "racket", "ocaml", "m4", "tclsh", "osascript", "powershell", "pwsh", "jshell", "rscript", "r", "maxima", "gap", "fennel", "janet", "nu", "fish", "xonsh", "kotlinc", "dotnet-script", "csi"), r"-|-f|--file|/dev/stdin"),
+}  # fmt: skip
+"""Programs that run what they are given as a program of theirs, with the options before it, or the words for their
+input. A shell, and an interpreter that is read as one, are judged elsewhere."""
+_TAKES_STATEMENTS = r"-f|-c|-e|-q|-Q|--file|--command|--execute|--eval|--query"
+_STATES = re.compile(r"-(?:[ceqfQxX]|-?(?:command|execute|eval|file|query|init-command|pipe))(?:=|\Z)|\.\w|\S+\s")
+"""Words by which a client is given its statements, so that its input is what they work on."""
+
+
+def _is_client(scene: Scene, invocation: Invocation) -> bool:
+    """Whether a program takes statements or commands from its input."""
+    program = scene.book.programs.get(invocation.name)
+    return program is not None and program.fed
+
+
+def _fed(invocation: Invocation) -> Finding | None:
+    """Return the finding for a program of its own language that runs what is fetched: by its input, or as a file."""
+    takes = _TAKES_CODE.get(invocation.name, _TAKES_STATEMENTS)
+    for before, word in pairwise((arg(""), *invocation.args)):
+        fetched_whole = word.source and word[:2] in ("$(", "<(") and word[-1:] == ")"
+        named = re.fullmatch(takes, before) or (takes is _TAKES_STATEMENTS and before[:1] != "-")
+        if fetched_whole and named and (found := _from_others(invocation, word.source)) is not None:
+            return found
+    if not invocation.input.source or invocation.input.text is not None:
+        return None
+    if takes is _TAKES_STATEMENTS:
+        listens = not any(map(_STATES.match, invocation.args))
+    else:
+        listens = "-" in invocation.args or (not invocation.args and takes[:2] == "-|")
+    return _from_others(invocation, invocation.input.source) if listens else None
+
+
+def _from_others(invocation: Invocation, sources: Iterable[Invocation]) -> Finding | None:
+    """Return the finding for running what a download from another machine brings."""
+    loud = next((one for one in sources if downloads(one) and any(map(_ADDRESS.match, one.args))), None)
+    return None if loud is None else _download(invocation, loud.text())
 
 
 def _reads_code(invocation: Invocation) -> bool:
@@ -181,8 +224,9 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
         return _download(invocation, loud.text())
     cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
     if cloned is not None:
-        grave = invocation.elevated or from_strangers(cloned.text())
-        return _download(invocation, cloned.text(), levels.HARM if grave else levels.CARE)
+        script = invocation.name in SHELLS or invocation.name in ("source", ".") or "/" in invocation.program
+        harm = script or invocation.elevated or from_strangers(cloned.text())  # to build what was cloned is how others' code is had
+        return _download(invocation, cloned.text(), levels.HARM if harm else levels.CARE)
     hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:
         return Finding(
