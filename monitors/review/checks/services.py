@@ -58,6 +58,8 @@ def findings(tool: str, verbs: list[str], given: Mapping[str, Any]) -> Iterator[
         yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
     if _opens_to_all(verbs, given):
         yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
+    if _opens_network(verbs, given):
+        yield _in_others_hands("cloud.open", tool, "open something to everybody on the internet")
     if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
         not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
     ):
@@ -230,6 +232,28 @@ def _opens_to_all(verbs: list[str], given: Mapping[str, Any]) -> bool:
             return True
         if any(isinstance(said.get(name), str) and "@" in said[name] for name in _FORWARDS) and _MAILS & set(verbs):
             return True
+    return False
+
+
+_ALL_ADDRESSES = frozenset({"0.0.0.0/0", "::/0"})
+_LEADS_OUT = frozenset({"route", "routes", "egress", "outbound", "revoke", "delete", "remove", "deny"})
+_ANY_PRINCIPAL = re.compile(
+    r"\"principal\"\s{0,5}:\s{0,5}(?:\{\s{0,5}\"aws\"\s{0,5}:\s{0,5})?\[?\s{0,5}\"\*\"", re.IGNORECASE
+)
+"""A policy of a cloud that is for whoever asks."""
+
+
+def _opens_network(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool lets in whoever asks: all addresses as a field of their own, or a policy for any principal."""
+    if not _LOOKS.isdisjoint(verbs[:1]) or not (_LEADS_OUT | _TRACKED).isdisjoint(verbs):
+        return False
+    for _, fields in islice(groups_of(given), 20):
+        for value in islice(fields.values(), MAX_NAMED):
+            each = value[:MAX_NAMED] if isinstance(value, (list, tuple)) else [value]
+            if any(isinstance(one, str) and one.strip() in _ALL_ADDRESSES for one in each):
+                return True
+            if isinstance(value, str) and "policy" in verbs and _ANY_PRINCIPAL.search(value[:MAX_TEXT]):
+                return True
     return False
 
 
