@@ -7,6 +7,7 @@ from itertools import islice
 
 from monitors.contract.actions import Origin
 from monitors.review import origins
+from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses, unknown_uses
@@ -88,6 +89,7 @@ def command_findings(
         for found in (
             *_understood(walk, long),
             *origins.findings(scene, walk),
+            *hunted(walk.invocations),
             _new_remote(walk, scene),
             hidden_text(command),
             *_unread(walk, scene, long, {one.path: one for one in lengthened}),

@@ -3,6 +3,7 @@
 carried      secrets on their way to another machine, by a variable, by what prints it, or by a file
 code         code given to an interpreter
 environment  variables that change what a harmless command runs
+guard        the guard's own processes, picked out of a list and ended
 lists        what a list names: people who are written to, and jobs or processes that are ended
 lookalikes   letters that look like others, and characters that hide text from people
 secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed

@@ -225,7 +225,9 @@ def _unread(invocation: Invocation, sources: list[Invocation], *, alone: bool = 
     cloned = next((source for source in sources if source.name in ("git", "hg", "svn", "gh") and fetched(source)), None)
     if cloned is not None:
         script = invocation.name in SHELLS or invocation.name in ("source", ".") or "/" in invocation.program
-        harm = script or invocation.elevated or from_strangers(cloned.text())  # to build what was cloned is how others' code is had
+        harm = (
+            script or invocation.elevated or from_strangers(cloned.text())
+        )  # to build what was cloned is how others' code is had
         return _download(invocation, cloned.text(), levels.HARM if harm else levels.CARE)
     hidden = next((source for source in sources if source.name in DECODERS), None)
     if hidden is not None:

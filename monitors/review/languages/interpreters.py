@@ -147,6 +147,8 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
     found.leaks = found.sends and WHOLE_ENVIRONMENT.search(text[:MAX_CODE]) is not None
     if _ENDS_ALL.search(text[:MAX_CODE]) and not _PICKED.search(text[:MAX_CODE]):
         found.scripts.append("kill -9 -1")
+    if _ENDS_ONE.search(text[:MAX_CODE]) and _SEEKS.search(text[:MAX_CODE]) and _NAMES_GUARD.search(text[:MAX_CODE]):
+        found.scripts.append("pkill -f chaperon")
     found.listens = found.listens or (found.runs and _OPEN_TO_ALL.search(text[:MAX_CODE]) is not None)
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
     bounded(found, text)
@@ -161,6 +163,14 @@ _PICKED = re.compile(
     r"\.(?:name|cmdline|exe|cwd|create_time|username|environ|parent|ppid)\(|info\[[\"'](?:name|cmdline|exe|cwd|create_time|environ|ppid)|info\.get\([\"'](?:name|cmdline|exe|cwd)|\.children\("
 )
 """Questions by which processes are picked that are known; by its size a process may be of any user."""
+_ENDS_ONE = re.compile(
+    r"\bos\.kill(?:pg)?\b|\.(?:kill|terminate|send_signal|suspend|Signal)\(|\b[Pp]rocess\.kill\b|\bposix_kill\b|\bsyscall\.Kill\b|\bkill\s{0,3}\(?\s{0,3}[\"']?-?(?:9|15|19|KILL|TERM|STOP|SIG[A-Z]{3,4})\b"
+)
+_SEEKS = re.compile(r"/proc\b|\b(?:pgrep|pidof|psutil|tasklist|process_iter|ps-list|find-process)\b|\bps\s{1,3}-?[a-z]")
+_NAMES_GUARD = re.compile(
+    r"(?:\[c\]|\bc)hap(?:e|er|ero|eron)?\b|\bsupervisor[./]runtime\b|[\"']claude[\"']", re.IGNORECASE
+)
+"""Code that ends a process, that looks through all of them, and that names the guard: together it seeks and ends it."""
 _OPEN_TO_ALL = re.compile(r"(?:host\s{0,3}=\s{0,3}|\.run\(\s{0,3})[\"']0\.0\.0\.0[\"']")
 """How frameworks of Python are told to serve everybody."""
 

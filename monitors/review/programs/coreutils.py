@@ -259,26 +259,30 @@ _PLAIN_PATTERN = re.compile(r"(?:[^()\[\]{}*+?\\]|\.\*|\.\+|\\.|\[[^\[\]]{1,40}\
 """Patterns that can be tried without a risk of many steps."""
 
 
+def fits_guard(pattern: str) -> bool:
+    """Whether a pattern is met by the command line of the guard, or of the agent itself."""
+    pattern = pattern.strip()
+    if not 3 <= len(pattern) <= MAX_PATTERN or _PLAIN_PATTERN.match(pattern) is None:
+        return False
+    try:
+        return any(re.search(pattern, line) for line in _GUARDS)
+    except re.error:
+        return False
+
+
 def pkill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`pkill` and `killall`: judged by whom the pattern would hit, however it is spelled."""
     whole = has(invocation, "-f", "--full", "-r", "--regexp") or invocation.name == "pkill"
     if has(invocation, "-l", "--list", "-0", "--help", "-V") or value(invocation, "-s", "--signal") == "0":
         return
     for word in operands(invocation, "-s --signal -u -U -t -g -G -P --parent -F --pidfile"):
-        pattern = str(word).strip()
-        if len(pattern) < 3 or not whole or not word.known or len(pattern) > MAX_PATTERN:
-            continue
-        try:
-            hits = _PLAIN_PATTERN.match(pattern) and any(re.search(pattern, line) for line in _GUARDS)
-        except re.error:
-            continue
-        if hits:
+        if whole and word.known and fits_guard(word):
             yield Finding(
                 "process.kill-guard",
                 1.0,
-                f"ends the guard that watches this agent, which {pattern} fits",
+                f"ends the guard that watches this agent, which {word.strip()} fits",
                 "End processes by their id.",
-                effect=effect("guard", f"ends what {pattern} fits"),
+                effect=effect("guard", f"ends what {word.strip()} fits"),
                 stop=True,
             )
 

@@ -61,6 +61,8 @@ _STARTUP = later(
 _HOOK_SETTINGS = later(
     r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
+_GUARD_PROGRAM = later(r"/bin/chaperon$")
+"""Chaperon's own program, wherever it is installed; in a workspace it is a project's."""
 _CACHE = later(
     r"^(?:~|/home/[^/]+|/root|/Users/[^/]+)/(?:\.(?:cache|npm|cargo/registry|m2|gradle|pnpm-store|yarn|bundle|nuget|ivy2|sbt|gem|local/share/(?:pnpm|uv|virtualenvs))|Library/(?:Caches|Developer/Xcode/DerivedData))/."
     # Of the CLI, which tells its model to write there: plans, and what it is to remember of a project.
@@ -210,9 +212,9 @@ class ActionPlaces:
     def _on_a_machine(self, path: str) -> Place:
         if path in _NOWHERE or path.startswith(("/dev/fd/", "/dev/pts/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/")):
             return Place.NOWHERE
-        if self.is_protected(path):
-            return Place.PROTECTED
         inside = self.workspace and _below(path, self.workspace)
+        if self.is_protected(path) or (not inside and _GUARD_PROGRAM.search(path)):
+            return Place.PROTECTED
         named = path
         if self._unusual_home and path.startswith(f"{self._unusual_home}/"):
             named = f"~{path[len(self._unusual_home) :]}"  # the patterns know /root and what lies in /home and /Users

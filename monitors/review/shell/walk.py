@@ -56,6 +56,9 @@ Code = Callable[[Invocation], list[str]]
 _SHEBANG = re.compile(r"#!\s{0,9}/[^\s]{0,100}?(?:/env\s{1,9}(?:-S\s{1,9})?[^\s]{0,100}?)?\b(?:ba|da|z|k|mk|a)?sh\b")
 """The first line of a script for a shell, as the kernel takes it: blanks may follow `#!`."""
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+MAX_ENTRIES = 20
+"""Most places of a search path that are looked through; those that a script puts in stand first."""
+_SYSTEM_PATH = frozenset({"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"})
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SOURCE = "BASH_SOURCE"
 """The file of the commands that run, as it was named."""
@@ -120,6 +123,8 @@ class Walk:
         self._elevated = False
         self._inside = ""
         self._mounts: tuple[tuple[str, str], ...] = ()
+        self._search_path = variables.get("PATH", "")
+        self._looked_up: set[str] = set()
 
     def let_go(self) -> None:
         """Drop what it asked, which holds the walk in turn: else the garbage collector has to find each review."""
@@ -459,6 +464,7 @@ class Walk:
             return self._shell(invocation, use)
         if invocation.name in _CODE_BUILTINS or invocation.name in ("source", "."):
             return self._code_builtin(invocation)
+        self._look_up(invocation)
         for code in self._code(invocation):
             self._deeper(invocation, code)
         if "/" in invocation.program and invocation.program.known and not invocation.inside:
@@ -470,6 +476,24 @@ class Walk:
                 return self._as_shell(invocation, invocation.program, text, [invocation.program, *invocation.args])
         inner = self._launchers.started(invocation)
         return None if inner is None else self._launched(invocation, inner)
+
+    def _look_up(self, invocation: Invocation) -> None:
+        """Have a program be the script of its name that stands in an earlier place of the search path than the system's."""
+        program, held = invocation.program, self._state.variables.get("PATH")
+        path = invocation.assignments.get("PATH") or (held[0] if held else arg(""))
+        if path == self._search_path or "/" in program or not program.known or invocation.inside:
+            return
+        for entry in path.split(":")[:MAX_ENTRIES]:
+            if entry in _SYSTEM_PATH:
+                return
+            found = arg(f"{entry or '.'}/{program}")
+            if found in self._looked_up:
+                continue  # that script itself calls what it is named after
+            text = self._texts.file(found)
+            if text and (_SHEBANG.match(text) or self.overlay.made(self._state.path(found)) is not None):
+                self._looked_up.add(found)
+                invocation.program = found
+                return
 
     def _shell(self, invocation: Invocation, use: ShellUse) -> Output:
         text = use.text

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from monitors.contract.words import Severity
-from monitors.review.checks import carried, code, environment, lists, secrets, sending, shells, statements, verbs
+from monitors.review.checks import carried, code, environment, guard, lists, secrets, sending, shells, statements, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.interpreters import is_interpreter
@@ -73,6 +73,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         return
     yield from shells.check(scene, invocation)
     yield from secrets.guard(scene, invocation)
+    yield from guard.check(invocation)
     yield from secrets.check(scene, invocation)
     name = invocation.name
     if name in sending.PROGRAMS or invocation.args[:1] == ["s_client"]:

@@ -143,11 +143,18 @@ def _head(invocation: Invocation) -> str | None:
 
 def _which(invocation: Invocation) -> str | None:
     names = [word for word in invocation.args if word[:1] != "-"]
-    return names[0] if len(names) == 1 else None
+    return _found(names[0]) if len(names) == 1 else None
 
 
 def _command(invocation: Invocation) -> str | None:
-    return invocation.args[1] if len(invocation.args) == 2 and invocation.args[0] == "-v" else None
+    return (
+        _found(invocation.args[1]) if len(invocation.args) == 2 and invocation.args[0] in ("-v", "-p", "-P") else None
+    )
+
+
+def _found(name: str) -> str:
+    """A path that stands for the one by which the shell finds a program: what counts is that it is the system's."""
+    return name if "/" in name else f"/usr/bin/{name}"
 
 
 def _basename(invocation: Invocation) -> str | None:
@@ -166,6 +173,11 @@ def _path(invocation: Invocation) -> str | None:
     return named[0] if len(named) == 1 and named[0][:1] in "/~" else None
 
 
+def _python(invocation: Invocation) -> str | None:
+    """The folder for packages of the user's own, below the home directory whatever that is."""
+    return "~/.local/lib/python3/site-packages" if invocation.args == ["-m", "site", "--user-site"] else None
+
+
 _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "echo": _echo,
     "printf": _printf,
@@ -182,6 +194,10 @@ _PRINTERS: dict[str, Callable[[Invocation], str | None]] = {
     "tail": _head,
     "which": _which,
     "command": _command,
+    "type": _command,
+    "whence": _command,
+    "python": _python,
+    "python3": _python,
     "basename": _basename,
     "mktemp": _mktemp,
     "readlink": _path,
