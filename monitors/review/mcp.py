@@ -7,6 +7,7 @@ of the CLI's shell.
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -34,9 +35,11 @@ from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end, sent_secret
+from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
 from monitors.review.verdict.assess import without_comments
+from monitors.review.verdict.scopes import SCOPED, is_rehearsal
 
 MAX_NAMES = 20_000
 """Most names of fields of one group that are looked at: a file of translations has 5,000."""
@@ -205,6 +208,7 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
 def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Judge SQL as a client of a database would be given it."""
     of_database = bool(_SQL_SERVERS.intersection((*verbs, *server)))
+    tried = _for_trial(scene, given)
     for name, value in given.items():
         texts = value if isinstance(value, (list, tuple)) else [value]
         for text in texts[:MAX_FIELDS]:
@@ -213,7 +217,8 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
                 client = Invocation(arg("psql"), [arg("-c"), arg(text[:MAX_TEXT])])
                 client, operands = without_comments(scene, client, scene.book.operands(client))
                 for rule in scene.book.matching(client, operands):
-                    yield rule.finding(client)
+                    found = rule.finding(client)
+                    yield replace(found, risk=min(found.risk, levels.CARE)) if tried and rule.name in SCOPED else found
                 yield from _unread(text)
             if isinstance(text, str) and _LOSES_GRAPH.search(text[:MAX_TEXT]):
                 yield Finding(
@@ -223,6 +228,22 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
                     "Name what is to go by a WHERE.",
                     effect=effect("database", "deletes all nodes of a graph"),
                 )
+
+
+_STORES = frozenset({"database", "db", "dbname", "database_name", "schema", "connection", "connection_string", "connection_name", "dsn", "url", "uri", "database_url", "db_path", "path", "database_path", "file", "environment", "env", "profile"})  # fmt: skip
+"""Fields that name the store on which a tool works."""
+
+
+def _for_trial(scene: Scene, given: Mapping[str, Any]) -> bool:
+    """Whether the store that the fields name is one for tests, by its name, or lies in scratch space."""
+    said = [value for name, value in given.items() if str(name).lower() in _STORES and isinstance(value, str)]
+    named = [arg(value[:200]) for value in said]
+    aside = [
+        scene.places.place(scene.places.absolute(value)) is Place.SCRATCH
+        for value in said
+        if "/" in value and "://" not in value
+    ]
+    return bool(named) and (is_rehearsal(Invocation(arg("psql"), named)) or (bool(aside) and all(aside)))
 
 
 _LOSES_GRAPH = re.compile(r"\bMATCH\s?\([^()\n]{0,100}\)\s{1,9}(?:DETACH\s{1,9})?DELETE\b", re.IGNORECASE)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from monitors.review.programs.deleting import deletes
+from monitors.review.programs.deleting import deletes, in_own_container
 from monitors.review.programs.writing import writes
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -68,7 +68,7 @@ def rm(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     for word in named:
         found = deletes(scene, invocation, word, recursive=recursive, forced=forced, rewrite="trash" if plain else "")
         yield replace(found, risk=min(found.risk, levels.CARE)) if found and asks and not found.stop else found
-    if has(invocation, "--no-preserve-root"):
+    if has(invocation, "--no-preserve-root") and not in_own_container(invocation, "/"):
         yield Finding(
             "files.delete-top",
             levels.DOOM,

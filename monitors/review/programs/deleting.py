@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from monitors.contract.actions import SideEffect
+from monitors.review.programs.told import told
 from monitors.review.programs.unheld import REGENERATED, lists_ignored, unheld
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, severity_of
@@ -11,6 +12,7 @@ from monitors.review.scene.places import HERE, Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
 from monitors.review.shell.launch import listed
+from monitors.review.shell.state.copying import OF_ITS_OWN
 
 _IN_REPOSITORY = re.compile(r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$)")
 """Files that make a directory a repository; its lock files are not among them."""
@@ -25,12 +27,13 @@ def deletes(
         return deletes_path(
             scene, shared, invocation, recursive=recursive, forced=forced, glob=word.glob, through=word.endswith("/")
         )
-    if invocation.inside and scene.places.place(path) is Place.SCRATCH:
+    if invocation.inside and (scene.places.place(path) is Place.SCRATCH or in_own_container(invocation, path)):
         return Finding(
             "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)
         )
     if invocation.inside:
-        risk = levels.HARM if recursive and path.count("/") < 3 else levels.CARE if recursive else levels.NOTED
+        whole = recursive and (path.count("/") < 3 or _STORED.match(path) is not None)
+        risk = levels.HARM if whole else levels.CARE if recursive else levels.NOTED
         return _found(
             "files.delete-elsewhere",
             risk,
@@ -39,6 +42,14 @@ def deletes(
             path,
             invocation,
         )
+    if not word.known and (named := told(scene, word)):
+        each = (
+            deletes_path(
+                scene, scene.places.absolute(one, invocation.cwd), invocation, recursive=recursive, forced=forced
+            )
+            for one in named
+        )
+        return max(filter(None, each), key=lambda found: (found.stop, found.risk, not found.undo), default=None)
     if not word.known and lists_ignored(word.source):
         return ignored_go("what git lists as ignored", invocation)
     if not word.known:
@@ -49,6 +60,19 @@ def deletes(
     through = word.endswith("/")  # names what a link leads to
     return deletes_path(
         scene, path, invocation, recursive=recursive, forced=forced, glob=word.glob, rewrite=rewrite, through=through
+    )
+
+
+_STORED = re.compile(
+    r"/(?:var/lib/(?:postgresql|mysql|mariadb|mongodb|redis|rabbitmq|elasticsearch|grafana|prometheus|influxdb|clickhouse|cassandra|neo4j|kafka|docker|gitlab|jenkins_home)|bitnami/\w+)(?:/data|/\d+/main)?(?:/\*)?\Z"
+)
+"""Folders of a container or of another machine in which stores keep what they hold."""
+
+
+def in_own_container(invocation: Invocation, path: str) -> bool:
+    """Whether a path is in a container that is thrown away, and nothing below it is of this machine."""
+    return invocation.inside.startswith(OF_ITS_OWN) and not any(
+        inside and (inside == path or inside.startswith(path.rstrip("/") + "/")) for inside, _ in invocation.mounts
     )
 
 

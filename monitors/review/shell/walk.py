@@ -30,7 +30,7 @@ from monitors.review.shell.state.bounds import (
     MAX_SCRIPTS,
     WalkBounds,
 )
-from monitors.review.shell.state.copying import mounted
+from monitors.review.shell.state.copying import OF_ITS_OWN, mounted, thrown_away
 from monitors.review.shell.state.effects import Effects, Written
 from monitors.review.shell.state.expander import Expander
 from monitors.review.shell.state.folders import FolderLookups, NoFolders
@@ -478,7 +478,7 @@ class Walk:
         return None if inner is None else self._launched(invocation, inner)
 
     def _look_up(self, invocation: Invocation) -> None:
-        """Have a program be the script of its name that stands in an earlier place of the search path than the system's."""
+        """Have a program be the script of its name that stands before the system's places in the search path."""
         program, held = invocation.program, self._state.variables.get("PATH")
         path = invocation.assignments.get("PATH") or (held[0] if held else arg(""))
         if path == self._search_path or "/" in program or not program.known or invocation.inside:
@@ -584,7 +584,7 @@ class Walk:
             self._state.cwd if inner.directory is not None else invocation.cwd,
             (*invocation.via, invocation.name),
             invocation.elevated or (launcher.elevates and not inner.inside),
-            inner.inside or invocation.inside,
+            _setting_of(invocation, inner) or invocation.inside,
             invocation.depth,
             tuple((inside, self._state.path(host)) for inside, host in mounted(invocation))
             if inner.inside.startswith("container") and not invocation.inside
@@ -620,6 +620,13 @@ class Walk:
             stdin=invocation.input,
         )
         return self._start(started_one)
+
+
+def _setting_of(invocation: Invocation, inner: LaunchedCommand) -> str:
+    """The machine or container of what a launcher starts; empty if it is this machine."""
+    if inner.launcher.command in ("docker run", "podman run") and thrown_away(invocation):
+        return f"{OF_ITS_OWN}{inner.inside.removeprefix('container')}"
+    return inner.inside
 
 
 def _goes_on(made: Assignment) -> bool:

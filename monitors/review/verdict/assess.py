@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from monitors.contract.words import Severity
 from monitors.review.checks import carried, code, environment, guard, lists, secrets, sending, shells, statements, verbs
@@ -405,8 +406,10 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     if rule.name == "rsync.delete" and "--remove-source-files" not in invocation.args:
         if re.match(r"[\w.@-]+:(?!\\)|rsync://", invocation.args[-1]):
             return found  # another machine's files
-        target = scene.path(invocation.args[-1], invocation)
-        return replace(found, undo="files") if scene.places.place(target) is Place.WORKSPACE else found
+        place = scene.places.place(scene.path(invocation.args[-1], invocation))
+        if place is Place.SCRATCH:
+            return replace(found, risk=levels.CARE)
+        return replace(found, undo="files") if place is Place.WORKSPACE else found
     if rule.name == "git.clean" and _made_again(scene, invocation):
         return replace(found, risk=levels.CARE)
     if (
@@ -499,6 +502,8 @@ def _named_places(scene: Scene, invocation: Invocation) -> set[Place]:
     """The places of all that a command names; none if one of them is not known, or a checkpoint does not hold it."""
     options = [word for word in invocation.args if word[:1] == "-"]
     named = [word for word in invocation.args if word[:1] != "-"]
+    if invocation.name == "rclone" and named[:1] in (["sync"], ["move"], ["moveto"]):
+        named = named[-1:] if named[0] == "sync" else named[1:]
     if invocation.name in ("borg", "restic"):
         named = [word for word in named if "/" in word or ":" in word]
     if any(re.search(r"[=~]|/|\A-[A-Za-z]*C.", word) for word in options) or not all(word.known for word in named):
@@ -554,9 +559,23 @@ _DRY_RUN = frozenset({"--dry-run", "--dryrun", "--dry-run=client", "--dry-run=se
 
 
 def _to_own_registry(invocation: Invocation) -> bool:
-    """Whether a package is published to a server of this machine: an option names it, and no other is named."""
-    said = [word.partition("=")[2] if word[:1] == "-" else word for word in invocation.args if "://" in word]
-    return bool(said) and all(map(_HERE.match, said))
+    """Whether a package is published to a server or a folder of this machine, and nothing else is named."""
+    words = [*invocation.args, arg("")]
+    said = [word.partition("=")[2] if word[:1] == "-" else word for word in words if "://" in word]
+    for word, after in pairwise(words):
+        option, equals, value = word.partition("=")
+        if _REGISTRY.fullmatch(option):
+            said.append(value if equals else after)
+    return bool(said) and all(map(_OF_THIS_MACHINE.search, said))
+
+
+_REGISTRY = re.compile(
+    r"--?(?:source|s|index|registry|host|(?:repository|publish|index|repo)-url|skip-duplicate-source)", re.IGNORECASE
+)
+"""Options that name where a package goes."""
+_OF_THIS_MACHINE = re.compile(
+    r"(?:\A|::|=)(?:(?:file:|\.{0,2}/|~/)|(?:https?|oci|tcp)://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/|\Z))"
+)
 
 
 def _at_own_server(invocation: Invocation) -> bool:

@@ -80,6 +80,27 @@ def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg]]:
             yield "", arg(posixpath.join(host, posixpath.relpath(workdir, inside)))
 
 
+OF_ITS_OWN = "container of its own"
+"""How the setting of a command in a new container is called, which is thrown away."""
+_KEPT = frozenset({"--volumes-from", "--privileged", "--device", "--pid", "--cgroupns", "--security-opt", "--cap-add"})
+
+
+def thrown_away(invocation: Invocation) -> bool:
+    """Whether `docker run` starts a container that has nothing but its image and folders of this machine."""
+    words = iter(pairwise((*invocation.args, arg(""))))
+    for word, after in words:
+        option, equals, value = word.partition("=")
+        if option in _KEPT:
+            return False
+        if option in _MOUNTS:
+            source = value if equals else after
+            fields = dict(field.partition("=")[::2] for field in source.split(",")) if option == "--mount" else {}
+            host = (fields.get("source") or fields.get("src") or "") if fields else source.partition(":")[0]
+            if not after.known or not word.known or (host and _NO_HOST.match(host)):
+                return False
+    return True
+
+
 def folder_of(invocation: Invocation) -> Arg:
     """Return the folder into which an archive is unpacked."""
     for word, after in pairwise(invocation.args):
