@@ -265,7 +265,14 @@ def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[st
         written_to = not WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in TO)
         if written_to and name not in FROM:
             yield from _known(writes_path(scene, place))
-            yield from written.findings(scene, place, _contents(given))
+            contents = _contents(given)
+            yield from written.findings(scene, place, contents)
+            for field, text in contents.items():
+                scene.origins += written.harm_left(scene, place, text, whole=field in _WHOLE)
+
+
+_WHOLE = ("content", "contents", "text", "data", "file_text")
+"""Fields that have the whole text of a file, and no piece of it."""
 
 
 def _contents(given: Mapping[str, Any]) -> dict[str, str]:

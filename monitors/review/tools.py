@@ -430,7 +430,7 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             "Read first what would go, and let a person do it where it matters.",
             effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
         )
-    elif services.destroys_shared(tool):
+    elif services.destroys_shared(tool) and not services.in_test_mode(given):
         yield services.destroying(tool)
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))

@@ -7,7 +7,7 @@ from monitors.review.programs.coreutils import fits_guard
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.shell.invocation import Invocation
 
-_ENDS = frozenset({"kill", "skill", "renice", "gdb", "prlimit", "cpulimit", "chrt", "ionice", "taskset", "taskkill"})
+PROGRAMS = frozenset({"kill", "skill", "renice", "gdb", "prlimit", "cpulimit", "chrt", "ionice", "taskset", "taskkill"})
 """Programs that end or slow down the processes whose numbers they are given."""
 _PICKS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "perl", "jq"})
 _NAMES = frozenset({"pgrep", "pidof", "ps", "tasklist"})
@@ -18,8 +18,6 @@ _WITHIN = re.compile(r"/([^/\n]{3,60})/|\"([^\"\n]{3,60})\"|'([^'\n]{3,60})'")
 
 def check(invocation: Invocation) -> Iterator[Finding]:
     """Look for the guard among the processes that a list gives to a program that ends them."""
-    if invocation.name not in _ENDS:
-        return
     sources = [one for word in invocation.args for one in word.source]
     if _finds_guard(sources):
         yield _ended(invocation)
@@ -34,7 +32,7 @@ def hunted(invocations: Iterable[Invocation]) -> Iterator[Finding]:
                 "/proc/" in word for word in (*one.args, *(each for w in one.args for s in w.source for each in s.args))
             )
             sought = looks and any(map(fits_guard, _patterns(one)))
-        elif sought and one.name in _ENDS and any(word.glob or not word.known for word in one.args):
+        elif sought and one.name in PROGRAMS and any(word.glob or not word.known for word in one.args):
             yield _ended(one)
             return
 

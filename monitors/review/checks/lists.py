@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from monitors.review.checks import people
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -47,13 +48,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     if invocation.name in _ENDS:
         yield from _ended(invocation)
     elif any(_from_list(scene, word, invocation) for word in _people(invocation)):
-        yield Finding(
-            "message.many",
-            levels.HARM,
-            "writes to everybody whom a list names",
-            "Prepare it, and let a person send it.",
-            effect=effect("message", "writes to all of a list"),
-        )
+        if not any(map(people.TRIED.search, invocation.args)):
+            yield people.to_many("writes to everybody whom a list names")
+    else:
+        yield from people.check(invocation)
 
 
 def _ended(invocation: Invocation) -> Iterator[Finding]:
@@ -83,6 +81,7 @@ def _people(invocation: Invocation) -> Iterator[Arg]:
     if invocation.name not in _MAILERS:
         if any(map(_MAIL_HOSTS.match, invocation.args)):
             yield from filter(_ADDRESSED.match, invocation.args)
+        yield from people.addressed(invocation)
         return
     if (named := value(invocation, *_TO.get(invocation.name, ("-b", "-c")))) is not None:
         yield named
@@ -92,7 +91,7 @@ def _people(invocation: Invocation) -> Iterator[Arg]:
 
 def _from_list(scene: Scene, word: Arg, invocation: Invocation) -> bool:
     """Whether a word stands for what a list names one after the other."""
-    if word.known:
+    if word.known and word != "{}":
         return False
     if any(one.name in _READERS for one in word.source):
         return True

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from monitors.review.checks.people import EVERY_ONE, MENTIONS
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 
@@ -27,8 +28,8 @@ _SHARED = frozenset({
 })  # fmt: skip
 """Things on other machines that others use as well, and that a call to delete takes from them."""
 _MONEY = frozenset({"refund", "payout", "charge", "withdraw", "purchase", "disburse", "reimburse"})  # fmt: skip
-_PAYS = frozenset({"pay", "transfer", "send", "wire", "create", "submit", "place", "execute", "approve", "initiate", "buy", "sell", "swap", "trade", "confirm", "capture", "update", "sign", "broadcast"})  # fmt: skip
-_FUNDS = frozenset({"payment", "payments", "payouts", "refunds", "money", "funds", "transfer", "withdrawal", "order", "trade", "eth", "btc", "sol", "usdc", "token", "tokens", "balance", "bill", "invoice", "crypto", "wallet", "stock", "shares", "option", "position", "paypal", "ach"})  # fmt: skip
+_PAYS = frozenset({"pay", "transfer", "send", "wire", "create", "submit", "place", "execute", "approve", "initiate", "finalize", "void", "buy", "sell", "swap", "trade", "confirm", "capture", "update", "sign", "broadcast"})  # fmt: skip
+_FUNDS = frozenset({"payment", "payments", "payouts", "refunds", "money", "funds", "transfer", "withdrawal", "order", "trade", "eth", "btc", "sol", "usdc", "token", "tokens", "balance", "bill", "invoice", "transaction", "crypto", "wallet", "stock", "shares", "option", "position", "paypal", "ach"})  # fmt: skip
 """Words by which a tool that pays says what it moves; two of them, a verb and a thing, are needed."""
 _PAYERS = frozenset({"stripe", "paypal", "wise", "plaid", "square", "adyen", "coinbase", "binance", "kraken", "alpaca", "robinhood", "bank", "banking", "mercury", "brex", "ramp", "revolut", "razorpay", "braintree", "payments", "billing", "wallet", "solana", "ethereum", "evm", "bitcoin", "trading", "broker", "ibkr", "quickbooks", "xero", "chargebee", "recurly", "paddle", "gocardless"})  # fmt: skip
 """Servers of banks, markets and those who collect money."""
@@ -50,7 +51,7 @@ def words_of(tool: str) -> tuple[list[str], list[str]]:
 
 def findings(tool: str, verbs: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the findings about a call by the words of its tool and by its plain fields."""
-    if _writes_to_many(verbs, given):
+    if _writes_to_many(words_of(tool)[1], verbs, given):
         yield _in_others_hands("message.many", tool, "write to many people at once")
     if _weakens(verbs, given):
         yield _weakening(tool)
@@ -151,6 +152,14 @@ def for_trial(given: Mapping[str, Any]) -> bool:
     return any(_TRIED.search(value) and not _PRODUCTION.search(value) for value in texts)
 
 
+def in_test_mode(given: Mapping[str, Any]) -> bool:
+    """Whether the fields of a call say that no money is moved: a key or a mode for tests."""
+    said = dict(islice(given.items(), MAX_NAMED))
+    if said.get("livemode") is False or said.get("test_mode") is True or said.get("testmode") is True:
+        return True
+    return any(isinstance(value, str) and re.match(r"[sr]k_test_|sandbox\Z", value) for value in said.values())
+
+
 def takes_from_others(tool: str, given: Mapping[str, Any]) -> bool:
     """Whether a tool that takes something away takes what others have: no trifle, no trial, and no file at hand."""
     verbs, server = words_of(tool)
@@ -240,11 +249,11 @@ _LEADS_OUT = frozenset({"route", "routes", "egress", "outbound", "revoke", "dele
 _ANY_PRINCIPAL = re.compile(
     r"\"principal\"\s{0,5}:\s{0,5}(?:\{\s{0,5}\"aws\"\s{0,5}:\s{0,5})?\[?\s{0,5}\"\*\"", re.IGNORECASE
 )
-"""A policy of a cloud that is for whoever asks."""
+"""A policy of a cloud that is for any caller."""
 
 
 def _opens_network(verbs: list[str], given: Mapping[str, Any]) -> bool:
-    """Whether a tool lets in whoever asks: all addresses as a field of their own, or a policy for any principal."""
+    """Whether a tool lets in any caller: all addresses as a field of their own, or a policy for any principal."""
     if not _LOOKS.isdisjoint(verbs[:1]) or not (_LEADS_OUT | _TRACKED).isdisjoint(verbs):
         return False
     for _, fields in islice(groups_of(given), 20):
@@ -263,36 +272,44 @@ _SENDS = frozenset(
 )
 _TO_ALL = frozenset({"bulk", "mass", "all", "broadcast", "campaign", "everyone", "blast", "batch"})
 _RECIPIENTS = frozenset({"to", "cc", "bcc", "recipients", "recipient", "to_emails", "emails", "to_addresses", "users", "attendees", "phone_numbers", "numbers", "segment", "audience", "list_id", "channel", "channel_id"})  # fmt: skip
-_EVERY_ONE = re.compile(
-    r"[\s#@<\"']*(?:all(?:[-_. ]?(?:hands|staff|users|company|customers|employees|team|subscribers))?|everyone|everybody|staff|company|customers|subscribers|newsletter|members|users|employees|general|announcements?|all-company)(?:@[\w.-]+)?[\s>\"']*\Z",
-    re.IGNORECASE,
-)
-"""Addresses and channels that everybody reads."""
 MANY = 10
 """People from which on a message is one to many."""
 
 
-def _writes_to_many(verbs: list[str], given: Mapping[str, Any]) -> bool:
+def _writes_to_many(server: list[str], verbs: list[str], given: Mapping[str, Any]) -> bool:
     """Whether a tool sends a message to a list, or to an address or a channel that everybody reads."""
-    if not _LOOKS.isdisjoint(verbs[:1]) or "draft" in verbs or _WRITES_TO.isdisjoint(verbs):
+    if not _LOOKS.isdisjoint(verbs[:1]) or "draft" in verbs or not _CATCHERS.isdisjoint(server):
         return False
-    for name, value in islice(given.items(), MAX_NAMED):
-        if str(name).lower() in _RECIPIENTS:
-            each = (
-                value
-                if isinstance(value, (list, tuple))
-                else re.split(r"[,;]", value[:MAX_TEXT])
-                if isinstance(value, str)
-                else []
-            )
-            if len(each) >= MANY or any(isinstance(one, str) and _EVERY_ONE.match(one[:200]) for one in each):
+    said = [one for _, fields in islice(groups_of(given), 20) for one in islice(fields.items(), MAX_NAMED)]
+    if any(str(name).lower() in _SEGMENTS and value for name, value in said) and not _PUTS.isdisjoint(verbs):
+        return True
+    if not _CAMPAIGNS.isdisjoint(verbs) and not _STARTS.isdisjoint(verbs):
+        return True
+    if _WRITES_TO.isdisjoint(verbs):
+        return False
+    for name, value in said:
+        if str(name).lower() in _RECIPIENTS | {"type"}:
+            parted = re.split(r"[,;]", value[:MAX_TEXT]) if isinstance(value, str) else value
+            each = parted if isinstance(parted, (list, tuple)) else []
+            texts = [one[:200] for one in each[:MAX_FIELDS] if isinstance(one, str)]
+            many = MANY_PHONES if texts and all(map(_PHONE.match, texts)) else MANY
+            if len(each) >= many or any(EVERY_ONE.match(one) or one.strip() in _SCOPES for one in texts):
                 return True
-    return any(
-        isinstance(value, str) and re.search(r"<!(?:channel|everyone|here)>|@(?:channel|everyone)\b", value[:MAX_TEXT])
-        for value in islice(given.values(), MAX_NAMED)
-    )
+    return any(isinstance(value, str) and MENTIONS.search(value[:MAX_TEXT]) for value in given.values())
 
 
+MANY_PHONES = 3
+"""The same of telephones: no task calls three people at once."""
+_PHONE = re.compile(r"\s*\+?\d[\d -]{6,18}\Z")
+_CATCHERS = frozenset({"mailhog", "mailpit", "mailcatcher", "mailtrap", "ethereal", "sandbox", "local"})
+"""Servers that catch mail for tests."""
+_SEGMENTS = frozenset({"included_segments", "segment_ids", "segments", "segment_id", "list_ids", "audience_id"})
+_SCOPES = frozenset({"all_users", "all_contacts", "all_customers", "all_members"})
+_PUTS = frozenset({"create", "send", "publish", "schedule", "post", "push", "trigger"})
+_CAMPAIGNS = frozenset(
+    {"campaign", "campaigns", "marketing", "newsletter", "broadcast", "blast", "singlesend", "single"}
+)
+_STARTS = frozenset({"send", "schedule", "publish", "start", "launch", "trigger", "resume"})
 _WRITES_TO = frozenset({"send", "mail", "email", "sms", "notify", "post", "message", "publish", "broadcast", "campaign", "text", "dm", "blast"})  # fmt: skip
 _HALTS = frozenset({"pause", "suspend", "mute", "silence", "shutdown", "hibernate"})
 _WATCHES = frozenset({"monitor", "monitors", "alert", "alerts", "alarm", "alarms", "alerting", "check", "checks"})

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from monitors.contract.expressions import later
-from monitors.review.languages import others, python
+from monitors.review.languages import others, payments, python
 from monitors.review.languages.compilers import compiled_uses
 from monitors.review.languages.projects import module_uses, project_uses
 from monitors.review.languages.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
@@ -122,6 +123,10 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
         scripts = [script for word in invocation.args[:40] for script in _TOLD[invocation.name](word)]
         if scripts:
             return Uses(scripts=scripts, runs=True)
+    if given := _given_to_framework(invocation):
+        language, code_text = given
+        read = python.uses_of(code_text, []) if language == "python" else None
+        return _by_text(read or others.uses_of(code_text), code_text)
     project = project_uses(invocation, files)
     if project is not None:
         return project
@@ -144,14 +149,54 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
         if invocation.name in _COMMAND_LINES
         else []
     )
+    _by_text(found, text)
+    bounded(found, text)
+    return found
+
+
+_FRAMEWORKS: Mapping[str, tuple[str, frozenset[str], frozenset[str]]] = {
+    "rails": ("ruby", frozenset({"runner", "r"}), frozenset()),
+    "hanami": ("ruby", frozenset({"console", "runner"}), frozenset()),
+    "artisan": ("php", frozenset({"tinker"}), frozenset({"--execute"})),
+    "wp": ("php", frozenset({"eval"}), frozenset()),
+    "drush": ("php", frozenset({"php:eval", "ev", "php-eval", "eval"}), frozenset()),
+    "manage.py": ("python", frozenset({"shell", "shell_plus"}), frozenset({"-c", "--command"})),
+    "django-admin": ("python", frozenset({"shell"}), frozenset({"-c", "--command"})),
+    "mix": ("elixir", frozenset({"run", "eval"}), frozenset({"-e", "--eval"})),
+}
+"""Programs of frameworks by which code runs in an application: its language, subcommands, options before it."""
+
+
+def _given_to_framework(invocation: Invocation) -> tuple[str, str] | None:
+    """Return the language and the text of code that a framework's own program is given; None if it is given none."""
+    name, words = invocation.name, invocation.args
+    if name in ("php", "python", "python3", "ruby") and words and words[0].rpartition("/")[2] in _FRAMEWORKS:
+        name, words = words[0].rpartition("/")[2], words[1:]
+    layout = _FRAMEWORKS.get(name)
+    if layout is None or not words or words[0] not in layout[1]:
+        return None
+    language, _, options = layout
+    for before, word in pairwise(words):
+        option, equals, value = word.partition("=")
+        if equals and option in options:
+            return language, value[:MAX_CODE]
+        if word.known and (before in options or (not options and before[:1] != "-" and re.search(r"[\s(&;=]", word))):
+            return language, word[:MAX_CODE]
+    return None
+
+
+def _by_text(found: Uses, text: str) -> Uses:
+    """Note what the text of code shows whatever its language is."""
     found.leaks = found.sends and WHOLE_ENVIRONMENT.search(text[:MAX_CODE]) is not None
     if _ENDS_ALL.search(text[:MAX_CODE]) and not _PICKED.search(text[:MAX_CODE]):
         found.scripts.append("kill -9 -1")
     if _ENDS_ONE.search(text[:MAX_CODE]) and _SEEKS.search(text[:MAX_CODE]) and _NAMES_GUARD.search(text[:MAX_CODE]):
         found.scripts.append("pkill -f chaperon")
+    if payments.moves_money(text):
+        found.scripts.append("stripe refunds create --live")
+    found.writes_to_many = found.writes_to_many or payments.writes_to_many(text)
     found.listens = found.listens or (found.runs and _OPEN_TO_ALL.search(text[:MAX_CODE]) is not None)
     found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
-    bounded(found, text)
     return found
 
 

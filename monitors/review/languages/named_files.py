@@ -5,6 +5,7 @@ A table: program, names of its files, and the language in which they are read.
 
 from collections.abc import Callable, Iterator, Mapping
 
+from monitors.review.languages.playbooks import local_tasks
 from monitors.review.languages.project_files import recipes_of
 from monitors.review.languages.recipes import Recipe
 from monitors.review.shell.invocation import Invocation
@@ -69,6 +70,17 @@ def _named_scripts(*settings: str) -> Read:
     return read
 
 
+def _playbook(invocation: Invocation, files: Files) -> Iterator[Recipe]:
+    """Read playbooks for the commands that they name, and for what they have done on this machine."""
+    yield from _given(kind="play.yml")(invocation, files)
+    if _TRIES.isdisjoint(invocation.args):
+        for name in invocation.operands(("-i", "-e", "-t", "-l", "-u", "-c"))[:MAX_NAMED]:
+            yield from local_tasks(files(invocation, str(name)) or "") if name.known else ()
+
+
+_TRIES = frozenset({"--check", "-C", "--syntax-check", "--list-tasks", "--list-hosts"})
+
+
 _BY_FILES: tuple[tuple[str, Read], ...] = (
     ("jest", _named_scripts("jest.config")),
     ("vitest", _named_scripts("vitest.config", "vite.config")),
@@ -98,7 +110,7 @@ _BY_FILES: tuple[tuple[str, Read], ...] = (
     ("vagrant", whole_file("Vagrantfile")),
     ("mix", whole_file("mix.exs")),
     ("task go-task", _given("-t", "--taskfile", "-d", kind="Taskfile.yml", usual=("Taskfile.yml", "Taskfile.yaml"))),
-    ("ansible-playbook", _given(kind="play.yml")),
+    ("ansible-playbook", _playbook),
     ("nodemon", of_its_kind("nodemon.json")),
     ("nix-shell nix-build nix", of_its_kind(*(f"{name}.nix" for name in ("shell", "default", "flake")))),
     ("lint-staged", of_its_kind(".lintstagedrc.json", ".lintstagedrc")),

@@ -9,6 +9,7 @@ from monitors.contract.expressions import later
 from monitors.review.languages import others, python
 from monitors.review.languages.build_files import asked, just, made
 from monitors.review.languages.containers import pods, services
+from monitors.review.languages.images import image_command
 from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
 from monitors.review.languages.recipes import Recipe, npm_scripts, package_scripts
 from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, WHOLE_ENVIRONMENT, Uses, bounded
@@ -56,7 +57,9 @@ def merge(found: Uses, recipe: Recipe) -> None:
     bounded(found, recipe.code)
 
 
-_KEY = re.compile(r"/\.ssh/id_\w{1,20}\Z|/\.aws/credentials\Z|/\.(?:netrc|git-credentials|pypirc)\Z|/\.gnupg/")
+_KEY = re.compile(
+    r"/\.ssh/(?:id_[\w*]{1,20}|\*|\{\})\Z|/\.aws/credentials\Z|/\.(?:netrc|git-credentials|pypirc)\Z|/\.gnupg/"
+)
 """Files of keys and logins, which code that asks other machines has no use for."""
 
 
@@ -183,6 +186,7 @@ _CARGO_RUNS = re.compile(
 def _compose(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     words = [str(word) for word in invocation.args]
     if invocation.name in ("docker", "podman") and words[:1] != ["compose"]:
+        yield from image_command(invocation, files)
         return
     if not {"up", "run", "create", "start"}.intersection(words):
         return

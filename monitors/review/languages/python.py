@@ -25,6 +25,7 @@ from monitors.review.languages.constants import (
     Value,
     binary,
     cut,
+    joined,
     method,
     partly,
     pure,
@@ -421,6 +422,8 @@ class _Reading:
         of, name = function.of, function.name
         if name in self._methods:
             return self._run(self._methods[name], values, named)
+        if name == "glob" and isinstance(of, str) and of[:1] == "~" and values and isinstance(values[0], str):
+            return joined([of, values[0]])
         if name in LISTS and isinstance(of, str):
             return f"{of.rstrip('/') or '/'}/{{}}".replace("//", "/")
         if name in ("map", "submit") and values:

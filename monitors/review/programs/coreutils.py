@@ -107,7 +107,10 @@ def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     if target is None and len(named) > 1:
         target = named[-1]
     if target is not None:
-        yield writes(scene, invocation, target, replaces=_replaces(scene, invocation, target))
+        over = invocation.name != "ln" and not has(
+            invocation, "-n", "--no-clobber", "-b", "--backup", "-i", "--interactive", "-u"
+        )
+        yield writes(scene, invocation, target, replaces=_replaces(scene, invocation, target), over=over)
 
 
 def _replaces(scene: Scene, invocation: Invocation, target: Arg) -> bool:
@@ -158,7 +161,8 @@ def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         if invocation.name == "mkdir" and word.known and not invocation.inside and _is_cache(scene, invocation, word):
             scene.touch(scene.path(word, invocation), "write")
             continue
-        yield writes(scene, invocation, word, how="empties" if empties else "writes")
+        over = invocation.name == "tee" and not has(invocation, "-a", "--append")
+        yield writes(scene, invocation, word, how="empties" if empties else "writes", over=over)
 
 
 def _is_cache(scene: Scene, invocation: Invocation, word: Arg) -> bool:
@@ -181,6 +185,25 @@ ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 """Files that have no end."""
 
 
+_MEASURES = frozenset({"df", "stat", "findmnt", "lsblk", "vol", "diskutil", "zpool", "btrfs"})
+"""Programs that say how much room a disk has."""
+
+
+FILLERS = frozenset({"fallocate", "dd", "head", "mkfile", "openssl", "xfs_mkfile"})
+"""Programs that write as much as they are told."""
+
+
+def fills_all(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
+    """Look for a file of the size of all the room that there is."""
+    measured = (one for word in invocation.args if not word.known for one in word.source if one.name in _MEASURES)
+    if any(_ROOM.search(" ".join(one.args)) for one in measured):
+        found = fills(scene, invocation, arg("all the room of a disk"))
+        yield from (found,) if found else ()
+
+
+_ROOM = re.compile(r"avail|-f\b|--file-system|FREE|-B|free|\A/|-m\b|-k\b")
+
+
 def fills(scene: Scene, invocation: Invocation, target: Arg) -> Finding | None:
     """Writing to a file what never ends."""
     if scene.places.of(target, invocation.cwd) is Place.NOWHERE:
@@ -192,6 +215,35 @@ def fills(scene: Scene, invocation: Invocation, target: Arg) -> Finding | None:
         "Say how much: head -c, or count=.",
         effect=effect("file_write", f"fills the disk by {target}", target=target),
     )
+
+
+def takes_lines(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """Judge `sed -i` without a copy: lines that it takes out of what no checkpoint holds are lost."""
+    if not has(invocation, "-i", "--in-place") or any(_KEEPS_COPY.match(word) for word in invocation.args):
+        return
+    scripts = [after for before, after in pairwise(invocation.args) if before in ("-e", "--expression")]
+    named = [word for word in operands(invocation, "-e --expression -f --file") if word.known]
+    scripts, named = (scripts, named) if scripts else (named[:1], named[1:])
+    if any(map(_TAKES_LINES.search, scripts)):
+        for word in named:
+            yield writes(scene, invocation, word, how="empties")
+
+
+_KEEPS_COPY = re.compile(r"-[nEr]*i[^nEr]|--in-place=.")
+_TAKES_LINES = re.compile(r"(?:\A|[;\n}]|(?<=[/\d$!I]))\s*[dcQ](?:\s*(?:[;}\n]|\Z)|\s)|s(.)(?:=|\^)?\.\*\$?\1=?\1")
+"""Commands of sed that delete lines or put others in their place, or empty all values."""
+
+
+def qemu_img(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`qemu-img` makes an image, over the one that is there, or converts one into another."""
+    named = operands(invocation, "-f -F -b -o -O -s -l -c -U --object -T -t")
+    verb = named[0] if named else arg("")
+    if verb == "create" and len(named) > 1:
+        yield writes(scene, invocation, named[1], over=True)
+    elif verb in ("convert", "dd") and len(named) > 2:
+        yield writes(scene, invocation, named[-1], over=True)
+    elif verb == "resize" and has(invocation, "--shrink") and len(named) > 1:
+        yield writes(scene, invocation, named[1], how="empties")
 
 
 def shred(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
@@ -335,6 +387,7 @@ _NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwhol
 
 
 MODELS: dict[str, Model] = {
+    "qemu-img": qemu_img,
     "kill": kill, "pkill": pkill, "killall": pkill, "cmake": cmake, "sponge": tee,
     "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,

@@ -2,6 +2,7 @@
 
 import re
 
+from monitors.review.programs.unheld import unheld
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, severity_of
 from monitors.review.scene.places import Place
@@ -12,7 +13,7 @@ _STARTUP_HINT = "Put the setting where only this project reads it, or ask the pe
 
 
 def writes(
-    scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False
+    scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False, over: bool = False
 ) -> Finding | None:
     """Return the finding for writing to the path, or for replacing the file or link there."""
     shared = scene.mounted(word, invocation) if invocation.mounts else ""
@@ -24,6 +25,7 @@ def writes(
         elevated=invocation.elevated,
         inside="" if shared else invocation.inside,
         replaces=replaces,
+        over=over,
     )
 
 
@@ -36,8 +38,9 @@ def writes_path(
     elevated: bool = False,
     inside: str = "",
     replaces: bool = False,
+    over: bool = False,
 ) -> Finding | None:
-    """The same for a path already worked out."""
+    """The same for a path already worked out; `over` if nothing is left of the file that is there."""
     if inside:
         return Finding(
             "files.write-elsewhere",
@@ -50,6 +53,7 @@ def writes_path(
         return None
     if place is Place.TOP:
         place = Place.SYSTEM if path == "/" else _into(scene, path)
+    new = (path, "write") in scene.touches
     scene.touch(path, "write", entry=replaces)
     risk, rule, why, instead = _MEANING[place]
     if how == "empties" and place in (Place.SYSTEM, Place.HOME):
@@ -66,7 +70,12 @@ def writes_path(
             "writes outside the workspace, where no checkpoint reaches",
             "Write inside the workspace or to /tmp.",
         )
-    if how == "empties" and place is Place.WORKSPACE and scene.places.project_secret(path):
+    if (
+        place is Place.WORKSPACE
+        and not new
+        and (how == "empties" or over)
+        and _is_lost(scene, path, over=how != "empties")
+    ):
         risk, rule, why, instead = (
             levels.HARM,
             "files.empty",
@@ -103,6 +112,12 @@ def writes_path(
         stop=place is Place.PROTECTED,
         elevated=elevated,
     )
+
+
+def _is_lost(scene: Scene, path: str, *, over: bool) -> bool:
+    """Whether what a file of the workspace holds is lost with it: no checkpoint has it, and nothing makes it again."""
+    kept = scene.places.project_secret(path) or unheld(scene, path, many=False)
+    return kept and (not over or scene.facts.kind(path) == "file")
 
 
 _VITAL = re.compile(

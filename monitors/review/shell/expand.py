@@ -181,23 +181,35 @@ def _variable(part: Part, variables: Mapping[str, Value], substitute: Substituti
     name, _, index = part.name.partition("[")
     if name[:1] == "#" and len(name) > 1:
         return None
+    if name[:1] == "!" and index in ("@]", "*]"):
+        begin = f"{name[1:]}["
+        return [arg(one[len(begin) : -1]) for one in variables if one.startswith(begin)] or None
     if name[:1] == "!" and len(name) > 1:
         pointer = variables.get(name[1:])
         name = pointer[0] if pointer else name
     value = variables.get(name)
     if value is not None and index:
-        value = _element(value, index)
+        value = _element(name, index.removesuffix("]"), value, variables)
     if not part.operator:
         return value
     return _operated(part, value, variables, substitute)
 
 
-def _element(value: Value, index: str) -> Value | None:
-    index = index.rstrip("]")
+def _element(name: str, index: str, value: Value, variables: Mapping[str, Value]) -> Value | None:
+    """An element of an array by its key, or else by its number; None if it is not known."""
     if index in ("@", "*"):
         return value
-    number = int(index) if re.fullmatch(r"-?[0-9]{1,5}", index) else len(value)
+    pointer = _INDEX_VARIABLE.fullmatch(index)
+    held = variables.get(pointer[1]) if pointer else None
+    key = str(held[0]) if held and len(held) == 1 else index.strip("\"'")
+    own = variables.get(f"{name}[{key}]")
+    if own is not None:
+        return own
+    number = int(key) if re.fullmatch(r"-?[0-9]{1,5}", key) else len(value)
     return [value[number]] if -len(value) <= number < len(value) else None
+
+
+_INDEX_VARIABLE = re.compile(r"\"?\$\{?([A-Za-z_]\w{0,60})\}?\"?")
 
 
 def _operated(

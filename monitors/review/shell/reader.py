@@ -548,7 +548,8 @@ class _Reader(Words):
         if self.at >= self.end or (self.text[self.at] in " \t\r\n;&|)<>" and not substituted):
             self.count()
             return Assignment(match[1], [Word("")], appends=appends)
-        return Assignment(match[1], [self.word()], appends=appends)
+        key = match[2][1:-1].strip("\"'") if match[2] and "$" not in match[2] else ""
+        return Assignment(f"{match[1]}[{key}]" if key else match[1], [self.word()], appends=appends)
 
     def array(self) -> list[Word]:
         self.at += 1

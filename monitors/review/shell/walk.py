@@ -361,7 +361,7 @@ class Walk:
             self._evaluated(value)
             if name in _PROMPTS:
                 self._prompted(value)
-            elif name[-1:] == "]":
+            elif name.startswith(("BASH_CMDS[", "BASH_ALIASES[")):
                 self._state.stand_for(name, value)
 
     def _evaluated(self, words: list[Arg]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from monitors.contract.actions import Action, ReviewContext
 from monitors.contract.words import Decision
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
+from monitors.review.scene.lookups import Kind
 
 WORK = "/home/ann/work"
 STOPPED = (Decision.BLOCK, Decision.MODIFY)
@@ -17,6 +18,10 @@ class Disk(NoFiles):
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files = files
+
+    def kind(self, path: str) -> Kind:
+        """`file` for each of them."""
+        return "file" if path.removeprefix(f"{WORK}/") in self.files else "unknown"
 
     def text(self, path: str, limit: int) -> str | None:
         """The first characters of a file."""
@@ -92,6 +97,38 @@ def test_what_others_keep_is_a_loss(command: str) -> None:
 def test_what_a_small_file_names_is_deleted_as_if_it_were_written_out(
     command: str, files: Mapping[str, str], stopped: bool
 ) -> None:
+    assert (run(command, files) in STOPPED) is stopped
+
+
+@pytest.mark.parametrize(
+    ("command", "stopped"),
+    [
+        ("sed -i '/_KEY=/d' .env", True),
+        ("sed -i -e '1,$d' terraform.tfstate", True),
+        ("sed -i.bak '/_KEY=/d' .env", False),
+        ("sed -i 's/^PORT=.*/PORT=3001/' .env", False),
+        ("sed -i '/x/d' src/a.js", False),
+        ("sed -n '/KEY/p' .env.example", False),
+        ("echo x > .env", True),
+        ("cp .env.example .env", True),
+        ("cp -n .env.example .env", False),
+        ("mv other.env .env", True),
+        ("echo x >> .env", False),
+        ("echo x > new.env && cat new.env", False),
+        ('fallocate -l "$(df --output=avail -B1 / | tail -1)" /tmp/x', True),
+        ("dd if=/dev/zero of=/tmp/x bs=1M count=$(df -m --output=avail / | tail -1)", True),
+        ("fallocate -l 1G /tmp/x", False),
+        ("qemu-img create -f qcow2 ~/vm/w.qcow2 60G", True),
+        ("qemu-img create -f qcow2 /tmp/w.qcow2 60G", False),
+        ("ansible-playbook here.yml", True),
+        ("ansible-playbook here.yml --check", False),
+        ("docker run --rm -v ~:/h dbg", True),
+        ("docker run --rm dbg", False),
+    ],
+)
+def test_what_no_checkpoint_holds_is_lost_by_whatever_writes_over_it(command: str, stopped: bool) -> None:
+    play = "- hosts: localhost\n  tasks:\n    - file: path=/home/ann/docs state=absent\n"
+    files = {".env": "KEY=1\n", "here.yml": play, "Dockerfile.dbg": "FROM x\nCMD rm -rf /h/docs\n"}
     assert (run(command, files) in STOPPED) is stopped
 
 

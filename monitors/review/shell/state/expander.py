@@ -1,5 +1,6 @@
 """Expansion of what a script writes, in the state of the shell: words, assignments and redirections."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Substitution, Value, expand, expand_one
@@ -9,6 +10,9 @@ from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.texts import Texts
 from monitors.review.shell.tree import Assignment, Node, Redirect, Word
+
+_KEY = re.compile(r"\[[\"']?([^\]\"'\n]{1,80})[\"']?\]\+?=")
+"""The key before an element of an array."""
 
 
 class Expander:
@@ -51,12 +55,23 @@ class Expander:
         single = len(made.values) == 1 and not made.array
         values = [self._word(made.values[0])] if single else self.words(made.values)
         self._bounds.check(*values)
+        if made.array:
+            values = [self._keyed(made.name, value) for value in values]
         old = self._state.variables.get(made.name) if made.appends else None
         if old and len(values) == 1 and len(old) == 1:
             return [
                 arg((old[0] + values[0])[:MAX_VALUE], known=old[0].known and values[0].known, source=values[0].source)
             ]
         return [*(old or []), *values][:MAX_FIELDS]
+
+    def _keyed(self, name: str, value: Arg) -> Arg:
+        """Return an element of an array without its key, by which it is kept besides."""
+        found = _KEY.match(value) if value[:1] == "[" else None
+        if found is None:
+            return value
+        bare = arg(value[found.end() :], known=value.known, source=value.source)
+        self._state.variables[f"{name}[{found[1]}]"] = [bare]
+        return bare
 
     def redirects(self, written: list[Redirect]) -> tuple[list[Redirection], Input | None]:
         """Return the redirections, and what is read by the last one of the input."""

@@ -12,6 +12,8 @@ from monitors.review.shell.tree import Node
 _ELSEWHERE = re.compile(r"[/~]|\.\.(?:/|\Z)|[\w.+-]+ ")
 """A place by its whole path, or words that may be a command."""
 
+MAX_ELEMENTS = 64
+"""Most elements of an array that are kept of those that are assigned one by one."""
 SHIFTED = "@ shifted"
 """Stands among the variables for the parameters that `shift` leaves."""
 
@@ -57,6 +59,10 @@ class ShellState:
     def assign(self, values: Mapping[str, Value], *, in_turn: bool = False) -> None:
         """Give variables their values, all at once or one after another."""
         self.variables.update(values)
+        for name in values:
+            if name[-1:] == "]":  # an element is one of the whole array besides
+                whole = name.partition("[")[0]
+                self.variables[whole] = [*self.variables.get(whole, []), *values[name]][:MAX_ELEMENTS]
         self.in_turn.put({name: [[each] for each in value] if in_turn else [] for name, value in values.items()})
 
     def branch(self, values: Mapping[str, Value], goes_on: Set[str]) -> None:

@@ -130,3 +130,23 @@ def test_a_function_that_nobody_calls_is_gone_through_once(body: str) -> None:
 def test_scripts_in_scripts_are_bounded_in_all_they_hold() -> None:
     assert "characters" in walked("x=" + "a" * 60_000 + "; " + 'eval ": $x";' * 6).too_much
     assert walked("ssh h <<E\n" * 6_000).too_much
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "declare -A op=([clean]='rm -rf /srv/x' [list]='ls -l'); ${op[clean]}",
+        "declare -A op; op[clean]='rm -rf /srv/x'; op[list]='ls -l'; ${op[clean]}",
+        'declare -A op; op["a b"]="rm -rf /srv/x"; eval "${op["a b"]}"',
+        'declare -A p=([x]=/srv/x [y]=/srv/y); k=x; rm -rf "${p[$k]}"',
+        "p=([3]=/srv/x); rm -rf ${p[3]}",
+    ],
+)
+def test_an_element_of_an_array_is_known_by_its_key(script: str) -> None:
+    assert (last(script).name, last(script).args) == ("rm", ["-rf", "/srv/x"])
+
+
+def test_all_of_an_array_with_keys_are_its_elements_or_its_keys() -> None:
+    assert last('declare -A d=([a]=x [b]=y); ls "${d[@]}"').args == ["x", "y"]
+    assert last('declare -A d=([a]=x [b]=y); ls "${!d[@]}"').args == ["a", "b"]
+    assert last("d[0]=x; d[1]=y; ls ${d[@]}").args == ["x", "y"]

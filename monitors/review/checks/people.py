@@ -1,0 +1,108 @@
+"""Messages to many people at once: by an address that everybody reads, a mention, a campaign, or each of a list.
+
+One notion for programs, services asked over the web, and tools. What goes to a mail catcher, to a sandbox or to one
+person is let be.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from monitors.review.rules import levels
+from monitors.review.rules.findings import Finding, effect
+from monitors.review.shell.invocation import Arg, Invocation
+
+EVERY_ONE = re.compile(
+    r"[\s#@<\"']*(?:all(?:[-_. ]?(?:hands|staff|users|company|customers|employees|team|subscribers))?|everyone|everybody|staff|company|customers|subscribers|newsletter|members|users|employees|general|announcements?|all-company)(?:@[\w.-]+)?[\s>\"']*\Z",
+    re.IGNORECASE,
+)
+"""Addresses and channels that everybody reads."""
+MENTIONS = re.compile(r"<!(?:channel|everyone|here)>|(?<![\w/`])@(?:channel|everyone|here)\b(?![/`])")
+"""Words of a message by which a chat calls all who are in a channel."""
+TRIED = re.compile(
+    r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|:(?:1025|2525)\b|mailhog|mailpit|mailcatcher|mailtrap|ethereal\.email|\bsandbox|[sr]k_test|_test_key|test_key\b|stripe_test|\+?1500555\d{4}\b.*\+?1500555\d{4}\b",
+    re.IGNORECASE,
+)
+"""Marks of a server that catches mail, of a sandbox, or of a key for trials."""
+_ASKS = frozenset({"curl", "wget", "http", "https", "xh", "xhs", "curlie"})
+_CHATS = re.compile(
+    r"slack\.com|discord(?:app)?\.com|webhook\.office\.com|chat\.googleapis\.com|mattermost|rocket\.chat|zulip|telegram\.org|\$\{?\w{0,30}(?:SLACK|DISCORD|TEAMS|CHAT|WEBHOOK)\w{0,30}",
+    re.IGNORECASE,
+)
+_CAMPAIGNS = re.compile(
+    r"https?://[^\s\"']*/(?:campaigns?|singlesends?|broadcasts?|emailCampaigns|newsletters?|automations)/[^\s\"']*(?:send|schedule|trigger|start|publish|resume)"
+    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)",
+    re.IGNORECASE,
+)
+"""How services for mail and notices are told to write to a whole list."""
+_TO_ALL = re.compile(
+    r"(?:\A|[-_:/.])(?:all|customers?|users|subscribers|everyone|members|employees|company)(?:\Z|[-_:/.])",
+    re.IGNORECASE,
+)
+_CLIENTS = frozenset({"twilio", "aws", "gcloud", "az", "vonage", "nexmo", "messagebird", "plivo", "sendgrid", "mailgun", "postmark", "gam", "signal-cli", "telegram-send", "resend", "onesignal"})  # fmt: skip
+_WRITES = re.compile(r"(?:send|messages?|sms|mail|email|notify|notifications?|publish|create-message)", re.IGNORECASE)
+_SAYS_TO = re.compile(r"--?(?:to|to-addresses|recipients?|phone|phone-number|destination|email|t)(?:=|\Z)")
+_MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "swaks", "sendemail", "msmtp", "ssmtp", "sendmail"})
+
+
+def check(invocation: Invocation) -> Iterator[Finding]:
+    """Look for a message that reaches many at once."""
+    if invocation.name not in _ASKS | _CLIENTS | _MAILERS and invocation.name not in ("slack", "slackcat", "discord"):
+        return
+    text = " ".join(invocation.args)[:8_000]
+    if not TRIED.search(text) and _reaches_many(invocation, text):
+        yield to_many("writes to many people at once")
+
+
+def _reaches_many(invocation: Invocation, text: str) -> bool:
+    name, words = invocation.name, invocation.args
+    if name in _ASKS:
+        sends = any(
+            word[:2] in ("-d", "-F", "-X") or word.startswith(("--data", "--json", "--form", "--request", "--post"))
+            for word in words
+        )
+        sends = sends or any(word in ("POST", "PUT") for word in words[:3])
+        if not sends:
+            return False
+        said = any(_SAID.match(word) and EVERY_ONE.match(_SAID.sub("", word)) for word in words)
+        return (
+            (MENTIONS.search(text) is not None and _CHATS.search(text) is not None)
+            or _CAMPAIGNS.search(text) is not None
+            or said
+        )
+    if name in ("slack", "slackcat", "discord"):
+        return MENTIONS.search(text) is not None
+    if name == "aws":
+        topic = next(
+            (after for word, after in pairwise(words) if word in ("--topic-arn", "--target-arn")),
+            "",
+        )
+        return "sns" in words[:4] and "publish" in words[:5] and _TO_ALL.search(topic.rpartition(":")[2]) is not None
+    if name in _MAILERS:
+        return any(EVERY_ONE.match(word) for word in words if "@" in word and word[:1] != "-")
+    return False
+
+
+_SAID = re.compile(r"[\"'\s{,]*(?:to|recipients?|channel|cc|bcc)[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)
+
+
+def addressed(invocation: Invocation) -> Iterator[Arg]:
+    """Yield the words that say to whom a client of a service writes; none if it writes to no person."""
+    if invocation.name not in _CLIENTS or not any(map(_WRITES.search, invocation.args[:4])):
+        return
+    before = ""
+    for word in invocation.args:
+        if (_SAYS_TO.match(before) and "=" not in before) or (_SAYS_TO.match(word) and "=" in word):
+            yield word
+        before = word
+
+
+def to_many(why: str) -> Finding:
+    """Return the finding for a message to many people."""
+    return Finding(
+        "message.many",
+        levels.HARM,
+        why,
+        "Prepare it, and let a person send it.",
+        effect=effect("message", why),
+    )

@@ -1,0 +1,98 @@
+"""Images that are built here and run here: the command that their Dockerfile gives them, with what a run shows them."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+
+from monitors.contract.expressions import later
+from monitors.review.languages.recipes import Recipe
+from monitors.review.shell.invocation import Invocation
+
+_RUN_VALUES = frozenset(
+    [
+        "-e",
+        "--env",
+        "-u",
+        "--user",
+        "-w",
+        "--workdir",
+        "--env-file",
+        "-v",
+        "--volume",
+        "-p",
+        "--publish",
+        "--name",
+        "--network",
+        "--net",
+        "-m",
+        "--memory",
+        "--cpus",
+        "-l",
+        "--label",
+        "-h",
+        "--hostname",
+        "--mount",
+        "--device",
+        "--add-host",
+        "--restart",
+        "--platform",
+        "--pull",
+        "--ulimit",
+        "--tmpfs",
+        "--gpus",
+        "--ip",
+        "--dns",
+        "--cap-add",
+        "--cap-drop",
+        "--security-opt",
+        "--log-driver",
+        "--log-opt",
+        "--volumes-from",
+        "--cidfile",
+        "--shm-size",
+        "--pid",
+        "--ipc",
+        "--userns",
+        "--uts",
+        "--entrypoint",
+    ]
+)
+_STARTS = later(r"^\s{0,9}(CMD|ENTRYPOINT)\s{1,9}(.{1,2000})$", re.MULTILINE | re.IGNORECASE)
+
+
+def image_command(invocation: Invocation, files: Callable[[Invocation, str], str | None]) -> Iterator[Recipe]:
+    """Yield what `docker run` starts in an image of this folder, if it is given no command of its own.
+
+    Args:
+        invocation: The command.
+        files: The text of a file, if it is known.
+    """
+    words = invocation.operands(_RUN_VALUES)
+    if (
+        words[:1] != ["run"]
+        or len(words) != 2
+        or "/" in words[1]
+        or any(word.startswith("--entrypoint") for word in invocation.args)
+    ):
+        return
+    name = words[1].partition(":")[0]
+    for file in (f"Dockerfile.{name}", f"{name}.Dockerfile", "Dockerfile", "Containerfile"):
+        text = files(invocation, file)
+        if text:
+            started = {match[1].upper(): match[2].strip() for match in _STARTS.finditer(text)}
+            given = [*_words(started.get("ENTRYPOINT", "")), *_words(started.get("CMD", ""))]
+            if given:
+                run = [invocation.name, *map(str, invocation.args), *given]
+                yield Recipe("CMD", " ".join(map(shlex.quote, run)))
+            return
+
+
+def _words(written: str) -> list[str]:
+    """The words of a command: a list of JSON, or else a line for a shell."""
+    if written[:1] == "[":
+        try:
+            return [word for word in json.loads(written) if isinstance(word, str)]
+        except ValueError:
+            return []
+    return ["sh", "-c", written] if written else []
