@@ -12,6 +12,7 @@ PROGRAMS = frozenset({"kill", "skill", "renice", "gdb", "prlimit", "cpulimit", "
 _PICKS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "perl", "jq"})
 _NAMES = frozenset({"pgrep", "pidof", "ps", "tasklist"})
 _TESTS = frozenset({"[", "[[", "test"})
+_LOOKS = _PICKS | _TESTS
 _WITHIN = re.compile(r"/([^/\n]{3,60})/|\"([^\"\n]{3,60})\"|'([^'\n]{3,60})'")
 """Patterns and texts within a program of awk, sed or perl."""
 
@@ -27,7 +28,7 @@ def hunted(invocations: Iterable[Invocation]) -> Iterator[Finding]:
     """Yield the finding for a script that ends a process which it has looked at in /proc, where it seeks the guard."""
     sought = False
     for one in invocations:
-        if one.name in _PICKS | _TESTS and not sought:
+        if one.name in _LOOKS and not sought:
             looks = any(
                 "/proc/" in word for word in (*one.args, *(each for w in one.args for s in w.source for each in s.args))
             )

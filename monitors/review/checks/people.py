@@ -45,9 +45,13 @@ _SAYS_TO = re.compile(r"--?(?:to|to-addresses|recipients?|phone|phone-number|des
 _MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "swaks", "sendemail", "msmtp", "ssmtp", "sendmail"})
 
 
+PROGRAMS = _ASKS | _CLIENTS | _MAILERS | {"slack", "slackcat", "discord"}
+"""Programs that write to people, or ask a service that does."""
+
+
 def check(invocation: Invocation) -> Iterator[Finding]:
     """Look for a message that reaches many at once."""
-    if invocation.name not in _ASKS | _CLIENTS | _MAILERS and invocation.name not in ("slack", "slackcat", "discord"):
+    if invocation.name not in PROGRAMS:
         return
     text = " ".join(invocation.args)[:8_000]
     if not TRIED.search(text) and _reaches_many(invocation, text):

@@ -102,7 +102,7 @@ _TAKES_CODE: Mapping[str, str] = {
     **dict.fromkeys(("vim", "nvim", "vi", "ex", "emacs", "emacsclient"), r"-S|-s|-u|-l|--load|--script|-"),
     **dict.fromkeys(("sed", "gsed", "bc", "dc", "gdb", "lldb"), r"-f|-x|--file|--command|-s|--source"),
     **dict.fromkeys(("gradle", "gradlew", "ant", "rake", "bazel"), r"-b|--build-file|-I|--init-script|-f|--rakefile|-buildfile"),
-    **dict.fromkeys(("gnuplot", "elixir", "iex", "ghci", "runghc", "swift", "julia", "octave", "clojure", "clj", "bb", "groovy", "scala", "sbcl", "guile", "racket", "ocaml", "m4", "tclsh", "osascript", "powershell", "pwsh", "jshell", "rscript", "r", "maxima", "gap", "fennel", "janet", "nu", "fish", "xonsh", "kotlinc", "dotnet-script", "csi"), r"-|-f|--file|/dev/stdin"),
+    **dict.fromkeys(("gnuplot", "elixir", "iex", "ghci", "runghc", "swift", "julia", "octave", "clojure", "clj", "bb", "groovy", "scala", "sbcl", "guile", "racket", "ocaml", "m4", "osascript", "powershell", "pwsh", "jshell", "rscript", "r", "maxima", "gap", "fennel", "janet", "nu", "fish", "xonsh", "kotlinc", "dotnet-script", "csi"), r"-|-f|--file|/dev/stdin"),
 }  # fmt: skip
 """Programs that run what they are given as a program of theirs, with the options before it, or the words for their
 input. A shell, and an interpreter that is read as one, are judged elsewhere."""
