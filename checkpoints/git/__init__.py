@@ -2,6 +2,7 @@
 
 effective_user  libgit2 in a process of two users
 git_command     the only place that runs git as a program
+library         loading of libgit2 without the machine's certificates
 object_reader   the objects of a store, read from its packs, from the project's repository that it borrows from, or
                 from the log
 objects         Git objects as bytes

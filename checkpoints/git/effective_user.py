@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
+from checkpoints.git.library import load_libgit2
 from host.identity import is_apart
 
 _HEADER, _SEGMENT, _DYNAMIC, _RELOCATION, _SYMBOL = map(
@@ -35,9 +36,7 @@ def ask_as_effective_user() -> None:
     """
     if not is_apart():
         return
-    import pygit2  # loads libgit2: 30 ms, which no other process should pay
-
-    assert pygit2.LIBGIT2_VERSION
+    load_libgit2()
     pages = [line.split(maxsplit=5) for line in _MAPS.read_text().splitlines()]
     loaded = [(words[0], words[1], words[5]) for words in pages if len(words) > 5 and "libgit2" in Path(words[5]).name]
     libc = ctypes.CDLL(None, use_errno=True)
