@@ -1,17 +1,17 @@
 from pydantic import TypeAdapter
 
 from supervisor.core.fold.summary import Summary
-from supervisor.runtime.api.serving import answer_types
 from supervisor.runtime.api.serving.answer_types import AgentAnswer
 
 
-def test_an_agent_is_described_and_written_as_its_type_is() -> None:
-    assert TypeAdapter(AgentAnswer).json_schema() == TypeAdapter(Summary).json_schema()
-    assert TypeAdapter(list[AgentAnswer]).json_schema() == TypeAdapter(list[Summary]).json_schema()
+def test_an_agent_is_described_as_its_type_is() -> None:
+    of_type = TypeAdapter(Summary).json_schema()
+    described = TypeAdapter(AgentAnswer).json_schema()
+    shared = {**of_type.pop("$defs"), "Summary": of_type}
+    assert (described["$ref"], described["$defs"]) == ("#/$defs/Summary", shared)
 
 
-def test_what_describes_an_agent_is_made_once() -> None:
-    TypeAdapter(AgentAnswer)
-    before = answer_types._described.cache_info().misses
-    TypeAdapter(list[AgentAnswer])
-    assert answer_types._described.cache_info().misses == before
+def test_what_checks_and_writes_an_agent_is_made_once() -> None:
+    one, other = TypeAdapter(AgentAnswer), TypeAdapter(AgentAnswer)
+    assert one.validator is other.validator
+    assert one.serializer is other.serializer
