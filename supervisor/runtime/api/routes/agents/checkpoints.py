@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Query, Response
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
-from checkpoints.model import Difference, RestorePlan
+from checkpoints.model import Difference
 from checkpoints.restore.patches import FilePatch, patches
 from checkpoints.store.records import to_data
 from monitors.contract.errors import UsageError
 from supervisor.protocol.rollbacks import RollbackRequest
+from supervisor.runtime.api.serving.answer_types import facts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.reading.handing_over import AnsweredElsewhere
 from supervisor.runtime.reading.jobs import Checkpoints
@@ -21,8 +22,6 @@ from supervisor.runtime.socket.peer import By
 
 MOST_CHANGES = 500
 """Paths that are named of what an agent changed; the counts are of all."""
-
-PLAN = TypeAdapter(RestorePlan)
 
 
 class CheckpointBody(SubmissionRequest):
@@ -126,8 +125,7 @@ def checkpoint_routes(api: FastAPI, daemon: rollbacks.RollbackParts, reader: Rea
         """Return the plan of a rollback. Nothing is changed."""
         how = how or PlanBody()
         found = await rollbacks.preview(daemon, name, how.agent, with_branch=how.with_branch)
-        facts: dict[str, Any] = PLAN.dump_python(found.plan, mode="json")
-        return {"agent": found.agent, "live": found.live, **facts}
+        return {"agent": found.agent, "live": found.live, **facts(found.plan)}
 
     @api.post("/v1/checkpoints/{name}/workspace", status_code=201)
     async def write(name: str, whose: CheckpointOwner | None = None) -> rollbacks.WrittenCheckpoint:

@@ -4,19 +4,15 @@ from typing import Annotated, Any, Protocol
 from uuid import uuid4
 
 from fastapi import FastAPI
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
-from supervisor.protocol.projects import ProjectCheckpoint, ProjectRollback
+from supervisor.protocol.projects import ProjectCheckpoint
+from supervisor.runtime.api.serving.answer_types import facts
 from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.daemon_parts import BoardParts
-from supervisor.runtime.projects.preview import ProjectPlan
 from supervisor.runtime.projects.rollback import ProjectRollbackRequest
 from supervisor.runtime.socket.peer import By
-
-CHECKPOINT = TypeAdapter(ProjectCheckpoint)
-ROLLBACK = TypeAdapter(ProjectRollback)
-PLAN = TypeAdapter(ProjectPlan)
 
 Note = Annotated[str, Field(max_length=2_000)]
 
@@ -77,8 +73,7 @@ def project_routes(api: FastAPI, daemon: ProjectRouteParts) -> None:
     async def checkpoint(name: str, project: str = "") -> dict[str, Any]:
         """Return all of a project checkpoint."""
         of = await daemon.project_work.checkpoints.project_at(project) if project else ""
-        facts: dict[str, Any] = CHECKPOINT.dump_python(daemon.board.projects.find(name, of), mode="json")
-        return facts
+        return facts(daemon.board.projects.find(name, of))
 
     @api.post("/v1/project-checkpoints/{name}/forget")
     async def forget(name: str, about: ProjectBody, by: By) -> dict[str, Any]:
@@ -91,8 +86,7 @@ def project_routes(api: FastAPI, daemon: ProjectRouteParts) -> None:
         """Return what going back with a whole project would do now. Nothing is changed."""
         of = await daemon.project_work.checkpoints.project_at(about.project)
         how = ProjectRollbackRequest(name, with_branches=about.with_branches)
-        facts: dict[str, Any] = PLAN.dump_python(await daemon.project_work.rollbacks.plan(of, how), mode="json")
-        return facts
+        return facts(await daemon.project_work.rollbacks.plan(of, how))
 
     @api.post("/v1/project-checkpoints/{name}/rollback")
     async def roll_back(name: str, wanted: ProjectRollbackBody, by: By) -> dict[str, Any]:
@@ -103,8 +97,7 @@ def project_routes(api: FastAPI, daemon: ProjectRouteParts) -> None:
         of = await daemon.project_work.checkpoints.project_at(wanted.project)
         how = ProjectRollbackRequest(name, with_branches=wanted.with_branches, unusual=wanted.unusual)
         done = await daemon.project_work.rollbacks.roll_back(of, how, by, wanted.request_id or uuid4().hex)
-        facts: dict[str, Any] = ROLLBACK.dump_python(done, mode="json")
-        return facts
+        return facts(done)
 
 
 def _row(one: ProjectCheckpoint) -> dict[str, Any]:

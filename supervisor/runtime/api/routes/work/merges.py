@@ -3,15 +3,11 @@
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import TypeAdapter
 
-from supervisor.protocol.merges import Merge, MergePlan
+from supervisor.runtime.api.serving.answer_types import facts
 from supervisor.runtime.daemon.submission import SubmissionRequest
 from supervisor.runtime.daemon_parts import MergingParts
 from supervisor.runtime.socket.peer import By
-
-MERGE = TypeAdapter(Merge)
-PLAN = TypeAdapter(MergePlan)
 
 
 class MergeBody(SubmissionRequest):
@@ -27,24 +23,21 @@ def merge_routes(api: FastAPI, daemon: MergingParts) -> None:
     @api.get("/v1/merges")
     async def merges() -> list[dict[str, Any]]:
         """Return every merge that is not over, and the last ones that are, by the time of their last step."""
-        return [MERGE.dump_python(one, mode="json") for one in daemon.merging.all()]
+        return [facts(one) for one in daemon.merging.all()]
 
     @api.post("/v1/merges/{name}/plan")
     async def plan(name: str, how: MergeBody | None = None) -> dict[str, Any]:
         """Return what the merge of an agent's branch would do now. Nothing is changed."""
         found = await daemon.merging.plan(name, how.into if how else "")
-        facts: dict[str, Any] = PLAN.dump_python(found, mode="json")
-        return facts
+        return facts(found)
 
     @api.post("/v1/merges/{name}/carry-out")
     async def carry_out(name: str, by: By, how: MergeBody | None = None) -> dict[str, Any]:
         """Merge an agent's branch; answered once it is merged, or cannot be."""
         done = await daemon.merging.carry_out(name, by, how.into if how else "")
-        facts: dict[str, Any] = MERGE.dump_python(done, mode="json")
-        return facts
+        return facts(done)
 
     @api.post("/v1/merges/{name}/withdraw")
     async def withdraw(name: str, by: By) -> dict[str, Any]:
         """Take a merge off the list. The branch stays."""
-        facts: dict[str, Any] = MERGE.dump_python(await daemon.merging.withdraw(name, by), mode="json")
-        return facts
+        return facts(await daemon.merging.withdraw(name, by))
