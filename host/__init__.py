@@ -1,5 +1,6 @@
 """The machine: what the daemon and the checkpoints both ask of the kernel. It knows nothing of agents.
 
+allocator    the memory of a process that has many threads
 apart        functions run in a process of their own, which is ended if it takes too long
 children     programs run to their end
 cut_waits    waits of foreign code in a worker thread, cut by a signal

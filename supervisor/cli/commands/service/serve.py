@@ -68,7 +68,9 @@ async def _serve() -> None:
     gc.disable()  # until `_settle`: what a start makes stays, and looking through it for garbage is a tenth of the start
     # Here and not above: what serves takes half a second to import, which no other command should pay.
     from checkpoints.git.library import load_libgit2
+    from host.allocator import share_arenas
 
+    share_arenas()
     load_libgit2()
     from supervisor.runtime.log import log, start_log
     from supervisor.runtime.preflight import what_will_not_work
