@@ -5,6 +5,7 @@ agent_site      one agent at the gateway: what holds for its requests, and what 
 client          the daemon's side: starts the process, opens a socket for each agent, keeps both there
 counts          the use of the model by one agent, kept for a gateway that follows one that was killed
 credential      the credential, from where the configuration says, read anew when it changes
+door            the socket for daemons, and the word by which the gateway knows them
 exchange        one request of an agent, forwarded or refused
 git_remotes     remotes of git that agents may fetch from and push to, by a login that stays outside
 hosts           which hosts agents may reach, and the addresses they have

@@ -17,6 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from monitors.contract.errors import ChaperonError
 from supervisor.runtime.gateway.counts import remove_others
+from supervisor.runtime.gateway.door import CONTROL, token_of
 from supervisor.runtime.gateway.messages import (
     LONGEST_LINE,
     SOCKET,
@@ -30,7 +31,6 @@ from supervisor.runtime.gateway.messages import (
     line,
     settings_line,
 )
-from supervisor.runtime.gateway.program import CONTROL, token_of
 from supervisor.runtime.log import log
 
 START_SECONDS = 20.0

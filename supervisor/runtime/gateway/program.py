@@ -7,11 +7,9 @@ which daemons are known on its standard input.
 import hmac
 import json
 import os
-import secrets
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,6 +25,7 @@ from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.agent_site import LONGEST_REASON, AgentSite
 from supervisor.runtime.gateway.counts import SUFFIX, Counts
 from supervisor.runtime.gateway.credential import Credential
+from supervisor.runtime.gateway.door import CONTROL, token_of
 from supervisor.runtime.gateway.exchange import Exchange
 from supervisor.runtime.gateway.hosts import Hosts
 from supervisor.runtime.gateway.messages import (
@@ -44,9 +43,6 @@ from supervisor.runtime.gateway.messages import (
 from supervisor.runtime.gateway.upstream import Connections
 from supervisor.runtime.shim.credentials import peer_of
 from supervisor.runtime.shim.spawn import refuse_tracers
-
-CONTROL = "control"
-"""Name of the socket for daemons."""
 
 TOKEN_SECONDS = 10.0
 """How long a daemon may take to say its token."""
@@ -298,26 +294,6 @@ async def listen(folder: Path, name: str) -> anyio.abc.SocketListener:
         return await anyio.create_unix_listener(path, mode=0o600)
     finally:
         os.close(directory)
-
-
-def token_of(folder: Path) -> str:
-    """Return the word by which daemons are known to the gateway of a folder; both are made if they are not there.
-
-    Blocks.
-
-    Raises:
-        OSError: They cannot be made or read.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / "token"
-    if not path.exists():
-        made = folder / f"token.{secrets.token_hex(4)}"
-        made.touch(mode=0o600)
-        made.write_text(secrets.token_hex(32))
-        with suppress(FileExistsError):  # another process was first, and its word counts
-            path.hardlink_to(made)
-        made.unlink()
-    return path.read_text().strip()
 
 
 def stay(folder: Path) -> None:

@@ -403,7 +403,8 @@ import sys, anyio
 from pathlib import Path
 from supervisor.config.sections.exporters import ExporterSettings
 from supervisor.runtime.daemon.daemon import Daemon
-from supervisor.runtime.exporters import HttpExporter, delivery
+from supervisor.runtime.exporters import delivery
+from supervisor.runtime.exporters.http import HttpExporter
 from supervisor.runtime.journal.journal import Journal
 delivery.GATHER_SECONDS = delivery.FIRST_WAIT_SECONDS = 0.005
 delivery.MOST_BATCH = 7

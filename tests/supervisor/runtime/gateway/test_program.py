@@ -14,8 +14,8 @@ import pytest
 
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.gateway.client import GatewayClient
+from supervisor.runtime.gateway.door import token_of
 from supervisor.runtime.gateway.messages import SOCKET, CredentialSource, GatewaySettings
-from supervisor.runtime.gateway.program import token_of
 from tests.sources import ROOT
 from tests.stages.daemon import until
 from tests.stages.gateway import gateway
@@ -112,13 +112,6 @@ async def test_a_service_that_is_ended_while_a_login_is_refreshed_keeps_the_answ
             goes_on.set()
             service.kill()
             service.wait()
-
-
-def test_the_token_of_a_folder_is_one_whoever_asks_first(tmp_path: Path) -> None:
-    assert len(token_of(tmp_path / "gateway")) == 64
-    assert token_of(tmp_path / "gateway") == token_of(tmp_path / "gateway")
-    assert [path.name for path in (tmp_path / "gateway").iterdir()] == ["token"]
-    assert (tmp_path / "gateway/token").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_process_without_the_token_gets_no_word(tmp_path: Path) -> None:
