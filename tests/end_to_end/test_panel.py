@@ -1,5 +1,6 @@
 """The panel in a real Chromium, over a real daemon: what a person sees and does there."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,21 @@ expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 async def without_barriers(page: Page) -> None:
     """What axe finds wrong on the page: nothing."""
     await page.wait_for_load_state()
-    found = (await Axe().run(page)).response["violations"]
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(Axe().axe_script)
+    found = await page.evaluate("axe.run({resultTypes: ['violations']}).then(({violations}) => violations)")
     assert [(one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"]) for one in found] == []
     assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth"), (
         "the page is wider than the screen"
     )
+
+
+async def screens(page: Page) -> AsyncIterator[str]:
+    """The page as it stands on each screen; it is left on the smallest, on which the next one is loaded."""
+    for name, (width, height, dark) in WIDTHS.items():
+        await page.set_viewport_size({"width": width, "height": height})
+        await page.emulate_media(color_scheme="dark" if dark else "light")
+        yield name
 
 
 @pytest.mark.real_cli
@@ -175,25 +186,17 @@ async def test_a_stop_is_an_incident_whose_ways_to_go_on_are_buttons(tmp_path: P
         await until(lambda: bool(daemon.board.summary("a1").recovered))
 
 
-@pytest.mark.parametrize("screen", WIDTHS)
-async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_anybody_out(
-    tmp_path: Path, screen: str
-) -> None:
+async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_anybody_out(tmp_path: Path) -> None:
     base = Base(tmp_path / "base")
     base.config["tasks"] = {"slots": 1, "max_load_per_core": 0, "min_free_memory_mb": 10_000_000}  # none is claimed
     base.plan("ls", f"echo {HOSTILE}", "rm -rf /")
-    width, height, dark = WIDTHS[screen]
-    async with (
-        served(base) as (daemon, _),
-        panel(base) as shown,
-        browser() as chrome,
-        tab(chrome, width=width, height=height, dark=dark) as page,
-    ):
+    async with served(base) as (daemon, _), panel(base) as shown, browser() as chrome, tab(chrome) as page:
         await daemon.submit(base.submission(prompt=HOSTILE), by="test")
         await ended(daemon)
         await page.goto(shown.url)
         await expect(page.locator("h1")).to_have_text("Sign in")
-        await without_barriers(page)
+        async for _screen in screens(page):
+            await without_barriers(page)
         await page.goto("about:blank")
         await page.goto(shown.link)
         await expect(page.locator("#link")).to_have_text("live")
@@ -202,7 +205,8 @@ async def test_a_hostile_agent_runs_nothing_in_the_browser_and_no_page_keeps_any
         for path in ("/", "/agents/a1", "/policy?command=rm+-rf+/", "/report", "/tasks", "/tasks/t-1"):
             await page.goto(shown.url + path)
             await expect(page.locator("main")).to_contain_text("onerror=document.title")
-            await without_barriers(page)
+            async for _screen in screens(page):
+                await without_barriers(page)
             assert "owned" not in await page.title()
 
 
