@@ -13,8 +13,10 @@ run: $(STAMP)  ## the main job: a real Claude CLI, watched over, against a scrip
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest --numprocesses=4 --dist=worksteal  # most tests wait for processes of their own
 
-test-quick: $(STAMP)  ## while working: no real CLI, nothing slow
-	$(VENV)/bin/python -m pytest --numprocesses=4 --dist=worksteal -m "not real_cli and not slow"
+LONG = contract end_to_end kill packaging
+
+test-quick: $(STAMP)  ## while working: no real CLI, nothing slow, and folders that have nothing else are not read
+	$(VENV)/bin/python -m pytest --numprocesses=4 --dist=worksteal -m "not real_cli and not slow" $(LONG:%=--ignore=tests/%)
 
 bench: $(STAMP)
 	$(VENV)/bin/python -m tests.bench
