@@ -226,6 +226,18 @@ AGENTS_AT_ONCE = 5_000
 """Agents of one answer: 25 MB. The daemon gives 20,000 at most, the oldest ones."""
 
 
+def not_in_force(health: Mapping[str, Any]) -> list[str]:
+    """Say what the files of the configuration say and the daemon does not do, by what `GET /v1/health` has of it."""
+    unused = health.get("unused_configuration")
+    return [f"What the configuration's files say is not in force: {unused}"] if unused else []
+
+
+def tell_not_in_force(daemon: "Client") -> None:
+    """Say the same to somebody who is about to give work to agents, who may count on it, as on a sandbox."""
+    for line in not_in_force(daemon.get("/v1/health")):
+        terminal.echo(f"chaperon: {line}", err=True)
+
+
 def all_agents(daemon: "Client", **query: Any) -> list[dict[str, Any]]:
     """Return all agents that a query means, however many; raises like `Client.get`."""
     found: list[dict[str, Any]] = []

@@ -208,14 +208,15 @@ class Reloading:
         self._keep("")
         if policy is not None:
             self._take(found, policy)
-        if found.at_the_start and found.at_the_start != self._waiting:
-            keys = ", ".join(found.at_the_start)
-            what = (
-                f"The configuration changed in what the daemon takes at its start alone: {keys}. "
-                "That part is not in force."
-            )
-            way_out = "Start the daemon again to have it; agents live on meanwhile."
-            self._fault("", "restart_needed", what, Severity.LOW, way_out)
+        if found.at_the_start:
+            keys, way_out = ", ".join(found.at_the_start), "Start the daemon again to have it; agents live on meanwhile."
+            self._unused(f"the daemon takes {keys} at its start alone. {way_out}")
+            if found.at_the_start != self._waiting:
+                what = (
+                    f"The configuration changed in what the daemon takes at its start alone: {keys}. "
+                    "That part is not in force."
+                )
+                self._fault("", "restart_needed", what, Severity.LOW, way_out)
         self._waiting = found.at_the_start
 
     def _try_out(self) -> tuple[ConfigChange, Policy | None]:

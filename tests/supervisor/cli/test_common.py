@@ -147,3 +147,20 @@ async def test_one_who_names_a_folder_of_a_worktree_is_told_that_the_agent_works
     assert f"works in {base.repo}, the whole worktree that {base.repo / 'src'} is in" in inner.stderr
     assert "--expect-path 'src/**'" in inner.stderr
     assert "whole worktree" not in whole.stderr
+
+
+async def test_who_gives_work_to_agents_is_told_what_of_the_configuration_is_not_in_force(base: Base) -> None:
+    base.cli("begin()\ndone()\nhear()")
+    (base.root / "plan.yaml").write_text(f"- {{prompt: go, repository: {base.repo}}}\n")
+    ways = (
+        ("run", "go", "--repo", str(base.repo), "--detach"),
+        ("task", "add", "go", "--repo", str(base.repo)),
+        ("submit", str(base.root / "plan.yaml")),
+    )
+    async with served(base) as (daemon, _):
+        assert "not in force" not in (await chaperon(*ways[0])).stderr
+        daemon.has_unused_configuration("the daemon takes agent.sandbox at its start alone. Start the daemon again")
+        for words in ways:
+            told = await chaperon(*words)
+            assert told.exit_code == 0, told.stderr
+            assert "is not in force: the daemon takes agent.sandbox at its start alone. Start" in told.stderr

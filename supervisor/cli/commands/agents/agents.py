@@ -63,8 +63,8 @@ def ps(every: bool, label: str | None, after: str | None, limit: int | None, as_
     if taken_over := health.get("taken_over"):
         for line in terminal.wrapped(taken_over, 0):
             terminal.echo(line)
-    if unused := health.get("unused_configuration"):
-        for line in terminal.wrapped(f"What the configuration's files say is not in force: {unused}", 0):
+    for told in common.not_in_force(health):
+        for line in terminal.wrapped(told, 0):
             terminal.echo(line)
     for line in agent_words.in_force(health.get("orders") or {}):
         terminal.echo(line)

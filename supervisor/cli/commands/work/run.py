@@ -94,6 +94,7 @@ def run_command(prompt: str, repo: Path, detach: bool, as_json: bool, **about: A
             raise
         return _by_ourselves(wanted, as_json)
     terminal.begin("submitting the task")
+    common.tell_not_in_force(daemon)
     if detach:
         settle(daemon, wanted["repository"])
         summary = daemon.post("/v1/agents", wanted, seconds=SUBMIT_SECONDS)

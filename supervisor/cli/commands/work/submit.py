@@ -75,8 +75,10 @@ def submit(file: Path, repo: Path | None, request_id: str, as_json: bool) -> Non
     found = checked(str(file), text_of(str(file), raw), folder, repo.absolute() if repo else Path.cwd())
     wanted = [task.fields for task in found]
     body = {"tasks": wanted, "request_id": common.whole_text(request_id) or uuid4().hex}
+    daemon = common.daemon()
+    common.tell_not_in_force(daemon)
     try:
-        added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+        added = daemon.post("/v1/tasks", body, seconds=ADD_SECONDS)
     except MisusedError as error:
         if not error.faults:
             raise

@@ -76,7 +76,9 @@ def add(prompt: str, repo: Path, request_id: str, as_json: bool, **about: Any) -
         **body_of(about, "limits"),
     }
     body = {"tasks": [wanted], "request_id": common.whole_text(request_id)}
-    added = common.daemon().post("/v1/tasks", body, seconds=ADD_SECONDS)
+    daemon = common.daemon()
+    common.tell_not_in_force(daemon)
+    added = daemon.post("/v1/tasks", body, seconds=ADD_SECONDS)
     terminal.answer(added["tasks"][0], lambda: added["tasks"][0]["task"], as_json=as_json)
 
 

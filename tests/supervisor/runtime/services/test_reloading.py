@@ -156,6 +156,12 @@ async def test_what_a_start_alone_can_take_is_named_and_the_rest_is_taken(tmp_pa
         incident = await here.incident("restart_needed")
         assert changed.changed == ("rules",)
         assert "at its start alone: socket.mode, audit.log_level." in incident["summary"]
+        assert await here.unused() == (
+            "the daemon takes socket.mode, audit.log_level at its start alone. "
+            "Start the daemon again to have it; agents live on meanwhile."
+        )
+        here.write(rules=[NO_DEPLOY])
+        await until(lambda: here.daemon.unused_configuration == "")
         assert (await here.asks("make deploy")).review.rule == "own.no-deploy"
 
 
