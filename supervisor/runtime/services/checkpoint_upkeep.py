@@ -81,8 +81,8 @@ class CheckpointUpkeep:
         self._policy = policy
         self._tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
-        self._over_quota: set[Path] = set()
-        """Stores over their quota of which that was reported."""
+        self._told: dict[Path, str] = {}
+        """The trouble of each store that was reported, which is not reported again until it is over or another."""
 
     async def run(self) -> None:
         """Look after checkpoints until cancelled."""
@@ -134,24 +134,23 @@ class CheckpointUpkeep:
             )
         except (ChaperonError, OSError, pygit2.GitError) as error:
             what = f"The store {store.folder} could not be tidied: {error}"
-            self._fault("", "checkpoints_untended", what, Severity.MEDIUM, "What is in it is safe; it only grows.")
+            self._tell(store, "checkpoints_untended", what, "What is in it is safe; it only grows.")
             return
-        self._tell_of_quota(store, done)
+        if done.over_quota:
+            what = f"The checkpoints of {store.project} take {size(done.size_bytes)}, more than checkpoints.quota_mb allows; those left must stay."
+            self._tell(store, "checkpoints_over_quota", what, "Raise the quota, or free named checkpoints.")
+        else:
+            self._told.pop(store.folder, None)
         if done.dropped:
             log.info(
                 "%s: %d checkpoints were dropped, %d bytes are left", store.project, len(done.dropped), done.size_bytes
             )
 
-    def _tell_of_quota(self, store: Store, done: Upkeep) -> None:
-        """Tell once that a store is too large and nothing more may go, until it is not any more."""
-        if not done.over_quota:
-            self._over_quota.discard(store.folder)
-        elif store.folder not in self._over_quota:
-            self._over_quota.add(store.folder)
-            what = f"The checkpoints of {store.project} take {size(done.size_bytes)}, more than checkpoints.quota_mb allows; those left must stay."
-            self._fault(
-                "", "checkpoints_over_quota", what, Severity.MEDIUM, "Raise the quota, or free named checkpoints."
-            )
+    def _tell(self, store: Store, kind: str, what: str, way_out: str) -> None:
+        """Note an incident about a store, once until it is over: each look would find it again."""
+        if self._told.get(store.folder) != kind:
+            self._told[store.folder] = kind
+            self._fault("", kind, what, Severity.MEDIUM, way_out)
 
 
 async def close_left(

@@ -90,6 +90,23 @@ async def test_a_store_over_its_quota_drops_more_and_tells_once_where_that_is_no
         assert str(stage.repo) in told[0].summary
 
 
+async def test_a_store_that_cannot_be_tidied_is_told_of_once_until_it_could_be(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage, 5)
+        clock = Later(0)
+        kept = upkeep(stage, RetentionPolicy(max_count=3), clock)
+        (store,) = stage.daemon.checkpoint_manager.stores.opened.values()
+        objects, away = store.folder / "objects.git", tmp_path / "away"
+        for broken in (True, True, True, False, True, True):
+            if broken is objects.exists():
+                (objects if broken else away).rename(away if broken else objects)
+            clock.seconds += TIDY_SECONDS * 2
+            await kept.look()
+        away.rename(objects)
+        told = [event.incident for event in await stage.events(events.FaultSeen)]
+        assert [incident.type for incident in told] == ["checkpoints_untended"] * 2
+
+
 async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await capture(stage)
