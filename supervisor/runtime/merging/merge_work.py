@@ -108,11 +108,11 @@ class MergeWork:
             except targets.TargetMovedError as error:
                 merge = await self.step(replace(self.now(merge), phase=MergePhase.QUEUED, why=str(error), merged=""))
             except targets.TargetHeldError as error:
-                way_out = f" {error.way_out}" if error.way_out else ""
-                why = f"{error.what} To have it: chaperon merge {merge.id} --yes, once nothing there is uncommitted."
                 now = self.now(merge)
+                again = f"To have it: chaperon merge {merge.id} --yes, once nothing there is uncommitted."
+                why = f"{error.what} {error.way_out or again}"
                 phase = MergePhase.PROPOSED if not now.by else MergePhase.PARKED
-                await self.step(replace(now, phase=phase, why=why if not now.by else f"{error.what}{way_out}"))
+                await self.step(replace(now, phase=phase, why=why))
                 return None
             except (ChaperonError, pygit2.GitError, OSError, ProgramError) as error:
                 return await self.park(merge.id, str(error))

@@ -123,9 +123,7 @@ def move(project: Path, target: str, old: str, new: str, note: str, *, set_files
     problems = [f"{one.path} {one.problem}" for one in held if one.problem]
     if held and (problems or not set_files):
         why = "; ".join(problems) if problems else f"{held[0].path} has it checked out"
-        raise TargetHeldError(
-            f"{target} was not moved: {why}.", way_out=f"git -C {held[0].path} merge --ff-only {HELD}…"
-        )
+        raise TargetHeldError(f"{target} was not moved: {why}.")
     for number, one in enumerate(held):
         try:
             _set_files(one.path, old, new, anyway=one.begun)

@@ -60,6 +60,7 @@ async def test_a_checkout_with_changes_is_never_touched(base: Base) -> None:
         done = await daemon.merging.carry_out("a1", "ann")
         assert done.phase is MergePhase.PARKED
         assert f"{base.repo} has 1 change that is not committed" in done.why
+        assert done.why.endswith("To have it: chaperon merge a1 --yes, once nothing there is uncommitted.")
         assert (base.repo / "file.txt").read_text() == "a person writes\n"
         assert not (base.repo / "made.txt").exists()
         git(base.repo, "checkout", "-q", "file.txt")
