@@ -150,6 +150,12 @@ def load_key(
 
 def _load(state: Path, named: ProtectionKey | None, disk: Disk, *, encrypts: bool) -> ProtectionKey:
     note = read_note(state)
+    if named is None and note.slots and _drawn(state) is None:
+        raise ProtectionKeyError(
+            f"Records in {state} are encrypted, and audit.key names no key for their slots ({', '.join(note.slots)}). The "
+            "daemon was not started, and nothing was changed.",
+            way_out=_OPENED,
+        )
     key = named or _own(state, note.key, disk)
     if note.slots:
         ring = opened_ring(state, note, key)
@@ -194,8 +200,7 @@ def opened_ring(state: Path, note: KeyNote, key: ProtectionKey) -> KeyRing:
         raise ProtectionKeyError(
             f"The key of records (fingerprint {key.fingerprint}) opens nothing in {state}, whose slots are of "
             f"{', '.join(note.slots)}. Nothing was changed.",
-            way_out="Put the key back, or name the recovery key in audit.key. Without either, what is encrypted cannot be "
-            "read by anyone: move the state directory away, and start anew.",
+            way_out=_OPENED,
         )
     try:
         return key.open(slot)
@@ -210,6 +215,13 @@ def opened_ring(state: Path, note: KeyNote, key: ProtectionKey) -> KeyRing:
 _WAY_OUT = (
     f"Put the key back. If it is lost for good, move {FINGERPRINT_NAME} and the folder `sealed` away: agents that run "
     "then go on with what is masked, and marks of before compare with none of after."
+)
+
+
+_OPENED = (
+    "Name in audit.key one that opens a slot: the one of before, or the recovery key. To change it: name the one of "
+    "before, say `chaperon keys --add SOURCE` of the new one, and name that. Without any, what is encrypted cannot be "
+    "read by anyone: move the state directory away, and start anew."
 )
 
 
@@ -236,7 +248,8 @@ def read_note(state: Path) -> KeyNote:
         raise ProtectionKeyError(
             f"{state / FINGERPRINT_NAME}, which says what key records were sealed with, is damaged ({error!r}). The "
             "daemon was not started, and nothing was changed.",
-            way_out="Move that file away if you are sure that the key is the right one.",
+            way_out="Put it back from a copy: without it encrypted records cannot be read by anyone. If none are encrypted, "
+            "move it away if you are sure that the key is the right one.",
         ) from None
 
 

@@ -152,10 +152,29 @@ def test_a_lost_key_is_told_and_the_recovery_key_opens_everything(state: Path) -
     with pytest.raises(ProtectionKeyError, match="opens nothing") as error:
         encrypted(state, lost)
     assert "recovery key" in error.value.way_out
+    assert "chaperon keys --add SOURCE" in error.value.way_out
     assert (state / FINGERPRINT_NAME).read_bytes() == before
     assert encrypted(state, recovery).data == first.data
     add_slot(state, named_key(recovery, {}, Clock()), named_key(lost, {}, Clock()))
     assert encrypted(state, lost).data == first.data
+
+
+def test_who_names_no_key_any_more_is_not_told_to_move_away_what_opens_encrypted_records(state: Path) -> None:
+    one = named(state.parent, "one", "1" * 32)
+    first = encrypted(state, one)
+    before = (state / FINGERPRINT_NAME).read_bytes()
+    for encrypts in (False, True):
+        with pytest.raises(ProtectionKeyError, match="audit.key names no key for their slots") as error:
+            load_key(state, "", {}, Clock(), encrypts=encrypts)
+        assert "Name in audit.key one that opens a slot" in error.value.way_out
+        assert FINGERPRINT_NAME not in error.value.way_out
+    (state / FINGERPRINT_NAME).write_text("{")
+    with pytest.raises(ProtectionKeyError, match="is damaged") as damaged:
+        load(state, one)
+    assert "without it encrypted records cannot be read by anyone" in damaged.value.way_out
+    (state / FINGERPRINT_NAME).write_bytes(before)
+    assert encrypted(state, one).data == first.data
+    assert not (state / KEY_NAME).exists()
 
 
 def test_a_second_recovery_key_takes_the_place_of_the_first(state: Path) -> None:
