@@ -84,15 +84,27 @@ async def serve(
         tasks.start_soon(reader.start_for_indexes, name="indexes of the journal")
         if metrics is not None:
             tasks.start_soon(serve_metrics, daemon, reader, turnstile, metrics, name="metrics")
+        tells = partial(_tell_of_socket, daemon)
         door = HookRoute(daemon.attaching, daemon.launched_cli, daemon.whose)
         tasks.start_soon(_keep_relay, door, setup.places, daemon.fault, name="relay of hooks")
         most = most_connections(allowed())
-        tasks.start_soon(serve_hooks, door.answer, door.ending, hooks, HookHouse(), daemon.refused, most, name="hooks")
+        tasks.start_soon(
+            serve_hooks, door.answer, door.ending, hooks, HookHouse(), daemon.refused, most, tells, name="hooks"
+        )
         daemon.answering.set()
-        await serve(api, listening, house, daemon.whose, daemon.refused, most, partial(_tell_of_regained, daemon))
+        await serve(api, listening, house, daemon.whose, daemon.refused, most, tells)
 
 
-def _tell_of_regained(daemon: Daemon, path: Path) -> None:
+def _tell_of_socket(daemon: Daemon, path: Path, lost: str) -> None:
+    """Note that a socket is listened on anew, or why nobody reaches it."""
+    if lost:
+        what = f"The socket {path} is out of reach: {lost}. Agents are watched over as before."
+        way_out = (
+            "Move away what is there, or have its folder made: it is listened on again within some seconds. If no person "
+            "put anything there, a program of this user did, and answers in the daemon's place."
+        )
+        daemon.fault("", "socket_lost", what, Severity.HIGH, way_out)
+        return
     daemon.fault(
         "",
         "socket_regained",

@@ -7,6 +7,7 @@ A hook is awaited by a person's CLI, and a server of all of HTTP takes a fifth o
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from pathlib import Path
 from socket import socket
 from typing import Any
 
@@ -145,6 +146,7 @@ async def serve_hooks(
     house: House,
     refused: Callable[[RefusedPeer], object],
     most: int,
+    regained: Callable[[Path, str], object] = lambda _path, _lost: None,
 ) -> None:
     """Serve until cancelled. A hook that is not answered by then asks the next daemon.
 
@@ -155,6 +157,7 @@ async def serve_hooks(
         house: What the look at each peer is made by.
         refused: Told of each peer that was turned away.
         most: How many connections may be open at once.
+        regained: Told if the socket's path was gone or is another's, see `Admission`.
     """
     connections: set[HookConnection] = set()
 
@@ -164,7 +167,7 @@ async def serve_hooks(
     async with anyio.create_task_group() as tasks:
         welcome = Protocols(make, tasks, lambda: len(connections), most).welcome
         try:
-            await Admission(listening, house, lambda _lineage, _mark: "", refused, welcome).run()
+            await Admission(listening, house, lambda _lineage, _mark: "", refused, welcome, regained).run()
         finally:
             ending()
             for connection in list(connections):

@@ -12,7 +12,7 @@ import pygit2
 
 from checkpoints.retention import RetentionPolicy
 from checkpoints.store.store import Store
-from checkpoints.store.upkeep import Upkeep, maintain
+from checkpoints.store.upkeep import maintain
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from monitors.contract.words import Severity

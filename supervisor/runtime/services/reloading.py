@@ -209,7 +209,10 @@ class Reloading:
         if policy is not None:
             self._take(found, policy)
         if found.at_the_start:
-            keys, way_out = ", ".join(found.at_the_start), "Start the daemon again to have it; agents live on meanwhile."
+            keys, way_out = (
+                ", ".join(found.at_the_start),
+                "Start the daemon again to have it; agents live on meanwhile.",
+            )
             self._unused(f"the daemon takes {keys} at its start alone. {way_out}")
             if found.at_the_start != self._waiting:
                 what = (

@@ -202,7 +202,8 @@ class Admission:
         whose: Returns the agent of a process, by its lineage and its mark; empty for none. Called in the event loop.
         refused: Receives each refused peer, in the event loop.
         welcome: Serves a connection, in the event loop; False if too many are served already.
-        regained: Receives the socket's path if it was gone and is listened on anew, in the event loop.
+        regained: Receives the socket's path if it was gone and is listened on anew, and each new reason why it is out
+            of reach, which is empty then; in the event loop.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class Admission:
         whose: Callable[[Collection[int], int], str],
         refused: Callable[[RefusedPeer], object],
         welcome: Callable[[Arrival], bool],
-        regained: Callable[[Path], object] = lambda _: None,
+        regained: Callable[[Path, str], object] = lambda _path, _lost: None,
     ) -> None:
         self._listening = listening
         self._house = house
@@ -262,9 +263,11 @@ class Admission:
             self._consider(connection)
 
     def _look_for_path(self) -> None:
-        if isinstance(self._listening, OwnSocket) and self._listening.regain():
-            log.warning("%s was gone; it is listened on anew", self._listening.path)
-            anyio.from_thread.run_sync(self._regained, self._listening.path)
+        if not isinstance(self._listening, OwnSocket):
+            return
+        before, anew = self._listening.lost, self._listening.regain()
+        if anew or self._listening.lost not in ("", before):
+            anyio.from_thread.run_sync(self._regained, self._listening.path, self._listening.lost)
 
     def _consider(self, connection: socket.socket) -> None:
         found = self._house.look(connection)

@@ -43,23 +43,28 @@ class OwnSocket(socket.socket):
             os.umask(before)
         self.listen(BACKLOG)
         self._inode = _inode_of(path)
+        self.lost = ""
+        """Why nobody reaches it by its path, as a clause, by the last look; empty if that is well."""
 
     def regain(self) -> bool:
         """Listen anew if nothing is on the path any more; return whether that was done. Blocks.
 
         The descriptor stays the same. It fails while the directory cannot be made, as until the person signs in again.
+        What others put in its place is left alone.
         """
         try:
-            if _inode_of(self.path):
+            if there := _inode_of(self.path):
+                self.lost = "" if there == self._inode else "something else is in its place"
                 return False
             self._remake()
             made = listen(self.path, self._mode)
-        except (OSError, ChaperonError):
+        except (OSError, ChaperonError) as error:
+            self.lost = f"it was gone, and could not be made again ({error})"
             return False
         with made:
             os.set_blocking(made.fileno(), self.getblocking())
             os.dup2(made.fileno(), self.fileno(), inheritable=False)
-        self._inode = _inode_of(self.path)
+        self._inode, self.lost = _inode_of(self.path), ""
         return True
 
     def leave(self) -> None:

@@ -96,6 +96,24 @@ async def test_a_daemon_whose_sockets_were_taken_away_under_it_is_reached_again_
     assert not base.places.socket.exists()
 
 
+async def test_a_daemon_in_whose_sockets_places_others_listen_tells_once_of_each_and_comes_back(base: Base) -> None:
+    def lost() -> list[str]:
+        told = (one.incident for one in base.events(events.FaultSeen))
+        return [one.summary for one in told if one.type == "socket_lost"]
+
+    async with served(base):
+        paths = base.places.socket, base.places.hooks_socket
+        for path in paths:
+            path.unlink()
+            path.write_text("another program's")
+        await until(lambda: len(lost()) == len(paths))
+        for path in paths:
+            assert any(f"{path} is out of reach: something else is in its place" in each for each in lost())
+            path.unlink()
+        await until(lambda: all(path.is_socket() for path in paths))
+        assert len(lost()) == len(paths)
+
+
 async def test_a_damaged_journal_stops_the_start_and_is_left_as_it_is(base: Base) -> None:
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")

@@ -56,7 +56,7 @@ async def serve(
     whose: Callable[[Collection[int], int], str],
     refused: Callable[[RefusedPeer], object],
     most: int,
-    regained: Callable[[Path], object] = lambda _: None,
+    regained: Callable[[Path, str], object] = lambda _path, _lost: None,
 ) -> None:
     """Serve until cancelled; what is being answered is given a moment to end.
 
@@ -69,7 +69,7 @@ async def serve(
         whose: Says whose agent's a process is, see `Admission`.
         refused: Told of each peer that was turned away.
         most: How many connections may be open at once.
-        regained: Told if the socket's path was gone, see `Admission`.
+        regained: Told if the socket's path was gone or is another's, see `Admission`.
     """
     config = uvicorn.Config(
         api,

@@ -164,7 +164,7 @@ def test_who_names_no_key_any_more_is_not_told_to_move_away_what_opens_encrypted
     first = encrypted(state, one)
     before = (state / FINGERPRINT_NAME).read_bytes()
     for encrypts in (False, True):
-        with pytest.raises(ProtectionKeyError, match="audit.key names no key for their slots") as error:
+        with pytest.raises(ProtectionKeyError, match="names no key for their slots") as error:
             load_key(state, "", {}, Clock(), encrypts=encrypts)
         assert "Name in audit.key one that opens a slot" in error.value.way_out
         assert FINGERPRINT_NAME not in error.value.way_out

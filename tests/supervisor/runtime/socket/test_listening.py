@@ -41,19 +41,24 @@ def test_what_others_put_on_the_path_is_left_alone_and_a_directory_that_cannot_b
         (folder / "s").unlink()
         with listen(folder / "s") as theirs:
             assert not ours.regain()
+            assert ours.lost == "something else is in its place"
             ours.leave()
             with socket.socket(socket.AF_UNIX) as peer:
                 peer.connect(str(folder / "s"))
                 theirs.accept()[0].close()
     (folder / "s").unlink()
     with listen(folder / "s") as ours:
+        assert not ours.regain()
+        assert not ours.lost
         shutil.rmtree(folder)
         assert not ours.regain()
+        assert "could not be made again (" in ours.lost
         folder.write_text("no directory")
         assert not ours.regain()
         folder.unlink()
         folder.mkdir()
         assert ours.regain()
+        assert not ours.lost
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o660])
