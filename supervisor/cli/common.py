@@ -233,7 +233,7 @@ def not_in_force(health: Mapping[str, Any]) -> list[str]:
 
 
 def tell_not_in_force(daemon: "Client") -> None:
-    """Say the same to somebody who is about to give work to agents, who may count on it, as on a sandbox."""
+    """Say the same to a person who gives work to agents, and may count on it, as on a sandbox."""
     for line in not_in_force(daemon.get("/v1/health")):
         terminal.echo(f"chaperon: {line}", err=True)
 

@@ -96,7 +96,7 @@ async def serve(
 
 
 def _tell_of_socket(daemon: Daemon, path: Path, lost: str) -> None:
-    """Note that a socket is listened on anew, or why nobody reaches it."""
+    """Note that a socket is listened on anew, or why it is out of reach."""
     if lost:
         what = f"The socket {path} is out of reach: {lost}. Agents are watched over as before."
         way_out = (

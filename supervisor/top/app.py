@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import anyio
 from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
@@ -16,8 +17,9 @@ from supervisor.cli.client import ANSWER_SECONDS
 from supervisor.cli.common import agent_path, path_part
 from supervisor.cli.output.words import clean
 from supervisor.protocol.plain import harmless
+from supervisor.top import reading
 from supervisor.top.asking import LineDialog
-from supervisor.top.reading import COLUMNS, BoardRow, Connect, details, read_board, unread
+from supervisor.top.reading import COLUMNS, BoardRow, Connect, Shown, details, read_board, unread
 from supervisor.top.screens import CallScreen, DiffScreen, PlanScreen, TimelineScreen
 
 REFRESH_SECONDS = 1.0
@@ -76,6 +78,7 @@ class Top(App[None]):
         self._connect = connect
         self._rows: list[BoardRow] = []
         self._seen = -1
+        self._shown = Shown(anyio.current_time)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - textual's signature
         """Return whether a key of the board does something now: over another screen it is neither offered nor taken."""
@@ -130,6 +133,9 @@ class Top(App[None]):
             f"chaperon  {live:,} live, {len(found) - live:,} ended"
             + (f"  ·  {counted(waits, 'waits', 'wait')} for you" if waits else "")
         )
+        there = self._chosen()
+        if self._shown.refreshed(there and there.asked):
+            self.set_timer(reading.SETTLING_SECONDS, self._tell_details)
         self._tell_details()
 
     def _chosen(self) -> BoardRow | None:
@@ -139,11 +145,21 @@ class Top(App[None]):
     def _tell_details(self) -> None:
         row = self._chosen()
         empty = 'No agent runs. Start one with: chaperon run "PROMPT" --repo DIR'
-        self.screen_stack[0].query_one("#details", Static).update(harmless("\n".join(details(row)) if row else empty))
+        told = "\n".join(details(row, is_new=self._shown.is_new)) if row else empty
+        self.screen_stack[0].query_one("#details", Static).update(harmless(told))
 
     def on_data_table_row_highlighted(self) -> None:
         """Tell of the row that was moved to."""
+        there = self._chosen()
+        self._shown.moved(there and there.asked)
         self._tell_details()
+
+    def _to_answer(self) -> BoardRow | None:
+        """Return the chosen row, if what it waits for stood there long enough to be what a key is meant for."""
+        if self._shown.is_new:
+            self.notify("This came just now: look at it, and press the key again.", markup=False)
+            return None
+        return self._chosen()
 
     def on_data_table_row_selected(self) -> None:
         """Open the row that Enter was pressed on."""
@@ -187,27 +203,29 @@ class Top(App[None]):
 
     def action_approve(self) -> None:
         """Let the action that waits run, once all of it could be read, or read the plan of a proposed rollback."""
-        row = self._chosen()
-        if row is not None and row.waiting is None and row.proposal is not None:
+        if (row := self._to_answer()) is None:
+            return
+        if row.waiting is None and row.proposal is not None:
             self.push_screen(PlanScreen(self._connect, row.name, str(row.proposal["checkpoint"]), self._go_back))
             return
-        answer = partial(self._answer, note="", granted=True, row=row)
-        if row is not None and (lines := unread(row.waiting)):
+        answer = partial(self._answer, row, note="", granted=True)
+        if lines := unread(row.waiting):
             self.push_screen(CallScreen(self._connect, row.name, lines, answer))
             return
         answer()
 
     def action_deny(self) -> None:
         """Turn the action that waits down, with a note, or decline a rollback that is proposed."""
-        row = self._chosen()
-        if row is not None and row.waiting is None and row.proposal is not None:
+        if (row := self._to_answer()) is None:
+            return
+        if row.waiting is None and row.proposal is not None:
             self._decline(row.name, str(row.proposal["issue"]))
-        if row is None or row.waiting is None:
+        if row.waiting is None:
             return
 
         def done(note: str | None) -> None:
             if note is not None:
-                self._answer(note=note, granted=False, row=row)
+                self._answer(row, note=note, granted=False)
 
         self.push_screen(LineDialog("Deny. What is the model told with it? (may be empty)", optional=True), done)
 
@@ -239,9 +257,8 @@ class Top(App[None]):
 
         self.push_screen(LineDialog(f"Type {clean(typed, 80)} to go back to it", wanted=(typed,)), done)
 
-    def _answer(self, *, note: str, granted: bool, row: BoardRow | None = None) -> None:
-        row = row or self._chosen()
-        if row is None or row.waiting is None:
+    def _answer(self, row: BoardRow, *, note: str, granted: bool) -> None:
+        if row.waiting is None:
             self.notify("Nothing of this agent waits for you.", markup=False)
             return
         path = f"{agent_path(row.name)}/approvals/{path_part(str(row.waiting['request_id']), 'chaperon approvals')}"

@@ -17,6 +17,15 @@ NAME, NOW = 18, 36
 """Characters of a name, and of what an agent does now, so that all columns fit into 80."""
 
 
+SETTLING_SECONDS = 0.8
+"""Time for which no key answers what came under the cursor by itself. A person reacts to a change after 0.25 s,
+and after 0.5 s and more if they must choose what to do: a key that comes sooner was meant for what stood there before.
+"""
+
+NEW = "new    it came just now"
+"""The line that says so; it ends before what a notice covers."""
+
+
 class BoardRow(NamedTuple):
     """A row of the board."""
 
@@ -40,6 +49,13 @@ class BoardRow(NamedTuple):
     def waits(self) -> bool:
         """Whether a person is to answer, to merge, to approve, or to decide a rollback."""
         return bool(self.waiting or self.proposal or self.merge or question(self.agent))
+
+    @property
+    def asked(self) -> tuple[str, str]:
+        """Return what a key answers: the agent, and its action or its proposal; the latter is empty for none."""
+        if self.waiting:
+            return self.name, str(self.waiting["request_id"])
+        return self.name, str(self.proposal["checkpoint"]) if self.proposal else ""
 
     @property
     def word(self) -> str:
@@ -75,6 +91,36 @@ class BoardRow(NamedTuple):
         return str(agent.get("words") or agent["task"]["prompt"])
 
 
+class Shown:
+    """The row under the cursor, and its age: a key answers nothing that took another's place just now.
+
+    Args:
+        clock: Gives seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._asked: tuple[str, str] | None = None
+        self._came_at = float("-inf")
+
+    def refreshed(self, asked: tuple[str, str] | None) -> bool:
+        """Take note of what is there after a look at the daemon; return whether that came by itself."""
+        came = asked is not None and asked[1] != "" and asked != self._asked
+        if came:
+            self._came_at = self._clock()
+        self._asked = asked
+        return came
+
+    def moved(self, asked: tuple[str, str] | None) -> None:
+        """Take note of where a person moved the cursor, who looks there."""
+        self._asked = asked
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it came just now, so that a key may be meant for what stood there before."""
+        return self._clock() - self._came_at < SETTLING_SECONDS
+
+
 def unread(waiting: Mapping[str, Any] | None) -> list[str]:
     """Return all of an action that waits, if its line has not."""
     return rest_of_call(waiting["tool"], waiting["input"]) if waiting else []
@@ -104,18 +150,23 @@ def rows(
     return sorted(ordered, key=lambda row: (row.waiting is None, row.proposal is None, not row.waits))
 
 
-def details(row: BoardRow) -> list[str]:
-    """Return some lines about the chosen row."""
+def details(row: BoardRow, *, is_new: bool = False) -> list[str]:
+    """Return some lines about the chosen row, with one that says if its question is new."""
     agent = row.agent
     lines = [f"task   {clean(agent['task']['prompt'], 300)}", f"state  {clean(agent.get('api') or agent['why'], 300)}"]
     if row.waiting:
         lines += [
+            *([NEW] if is_new else []),
             f"asks   {row.waiting['tool']} {what(row.waiting['input'])}",
             f"why    {clean(row.waiting['why'], 400)}",
             *(["       a: read all of it, d: deny"] if unread(row.waiting) else []),
         ]
     elif row.proposal:
-        lines += [f"back   {clean(row.proposal['sentence'], 400)}", "       a: read the plan, d: decline"]
+        lines += [
+            *([NEW] if is_new else []),
+            f"back   {clean(row.proposal['sentence'], 400)}",
+            "       a: read the plan, d: decline",
+        ]
     elif agent.get("words"):
         lines.append(f"says   {clean(agent['words'], 300)}")
     if row.merge:

@@ -44,7 +44,7 @@ class OwnSocket(socket.socket):
         self.listen(BACKLOG)
         self._inode = _inode_of(path)
         self.lost = ""
-        """Why nobody reaches it by its path, as a clause, by the last look; empty if that is well."""
+        """Why it is not reached by its path, as a clause, by the last look; empty if it is."""
 
     def regain(self) -> bool:
         """Listen anew if nothing is on the path any more; return whether that was done. Blocks.

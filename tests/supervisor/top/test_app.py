@@ -11,13 +11,18 @@ from pathlib import Path
 
 import anyio.to_thread
 import pytest
+from textual.widgets import Static
 
 from interventions.decisions import PersonNeed, PersonReason
 from monitors.contract.issues import Issue
 from monitors.contract.words import Severity
+from supervisor.cli.client import connect
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
+from supervisor.top import reading
+from supervisor.top.app import Top
+from supervisor.top.reading import NEW
 from tests.stages.daemon import Base, ended, reached, served, until
 
 ROOT = Path(__file__).parents[3]
@@ -50,13 +55,13 @@ class Terminal:
         await anyio.to_thread.run_sync(self.tmux, "send-keys", *keys)
 
     async def shows(self, *texts: str, without: str = "\0") -> str:
-        """Wait until the screen has the texts."""
+        """Wait until the screen has the texts, and keys are taken for what is on it."""
         screen = ""
 
         async def look() -> bool:
             nonlocal screen
             screen = await anyio.to_thread.run_sync(self.tmux, "capture-pane", "-p")
-            return all(text in screen for text in texts) and without not in screen
+            return all(text in screen for text in texts) and without not in screen and NEW not in screen
 
         try:
             with anyio.fail_after(60):
@@ -146,7 +151,7 @@ async def test_a_rollback_that_is_proposed_is_made_or_declined_by_keys_once_its_
             await screen.shows("a1 stays as it is.", "running", without="ROLLBACK")
             assert daemon.board.summary("a1").said == {"repetitive_errors": "false_alarm"}
             proposes(daemon, "good")
-            await screen.shows("ROLLBACK")
+            await screen.shows("ROLLBACK", "a: read the plan")
             await screen.keys("a")
             await screen.shows("Plan of going back, for a1", "Lost here", "kept.txt")
             await screen.keys("a")
@@ -164,10 +169,10 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
         with terminal(base, *TOP) as screen:
             await screen.shows("No agent runs")
             await daemon.submit(base.submission(prompt=f"Write it {HOSTILE}"), by="test")
-            await screen.shows("a1", "ASKS", "echo one > one", "1 waits for you", "[red]bold[/red]")
+            await screen.shows("a1", "ASKS", "asks   Bash echo one > one", "1 waits for you", "[red]bold[/red]")
             await screen.keys("a")
             await until(lambda: len(base.ran()) == 1)
-            await screen.shows("ASKS", without="echo one > one")
+            await screen.shows("ASKS", "asks   Bash echo two > two", without="echo one > one")
             await screen.keys("d")
             as_the_manual_shows("Deny.", await screen.shows("Deny.", "Enter: do it"))
             await screen.keys("Not this one", "Enter")
@@ -189,6 +194,36 @@ async def test_approvals_are_answered_agents_steered_and_changes_read_by_keys(ba
             await screen.keys("p")
             await screen.shows("ended")
     assert base.ran() == ["echo one > one"]
+
+
+async def test_a_key_does_not_answer_an_action_that_took_the_place_of_another_just_now(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo one > one", "echo two > two")
+    monkeypatch.setattr(reading, "SETTLING_SECONDS", 0.001)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await until(lambda: bool(daemon.board.summary("a1").waiting))
+        app = Top(lambda: connect(base.places.socket))
+        async with app.run_test(size=(80, 24)) as keys:
+            await until(lambda: "echo one" in shown(app))
+            await keys.press("a")
+            monkeypatch.setattr(reading, "SETTLING_SECONDS", 1_000)
+            await until(lambda: "echo two" in shown(app))
+            await keys.press("a", "d")
+            told = [one.message for one in app._notifications]
+            assert told.count("This came just now: look at it, and press the key again.") == 2
+            assert base.ran() == ["echo one > one"]
+            monkeypatch.setattr(reading, "SETTLING_SECONDS", 0.001)
+            await keys.press("a")
+            await ended(daemon)
+    assert base.ran() == ["echo one > one", "echo two > two"]
+
+
+def shown(app: Top) -> str:
+    """The lines about the chosen agent."""
+    return str(app.screen_stack[0].query_one("#details", Static).render())
 
 
 async def test_an_action_that_its_line_does_not_show_whole_is_read_before_it_is_let_run(base: Base) -> None:
@@ -243,7 +278,7 @@ async def test_without_colour_the_board_has_each_state_in_words_as_the_manual_sh
         await daemon.submit(base.submission(prompt="Write it"), by="test")
         await until(lambda: bool(daemon.board.summary("a1").waiting))
         with terminal(base, *TOP, NO_COLOR="1") as screen:
-            shown = await screen.shows("a1", "ASKS", "echo one > one", "1 waits for you")
+            shown = await screen.shows("a1", "ASKS", "asks   Bash echo one > one", "1 waits for you")
             drawn = await anyio.to_thread.run_sync(screen.tmux, "capture-pane", "-e", "-p")
             assert hues(drawn) == []
             assert hues("\x1b[1;31m \x1b[38;5;9m \x1b[48;2;1;2;2m \x1b[38;5;240m") == ["1;31", "38;5;9", "48;2;1;2;2"]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from supervisor.top.reading import details, rows
+from supervisor.top.reading import NEW, SETTLING_SECONDS, Shown, details, rows
 
 
 def agent(name: str, **more: Any) -> dict[str, Any]:
@@ -66,3 +66,28 @@ def test_who_asks_something_or_has_work_to_merge_comes_before_the_rest_with_the_
     assert "chaperon/m into main: 1 commit, 2 files" in told
     assert "disagree in 1 file" in told
     assert "chaperon merge m" in told
+
+
+def test_what_came_under_the_cursor_by_itself_is_new_for_a_moment_and_what_a_person_moved_to_is_not() -> None:
+    now = [0.0]
+
+    def new_after(asked: tuple[str, str] | None, seconds: float = 0.0) -> bool:
+        there.refreshed(asked)
+        now[0] += seconds
+        return there.is_new
+
+    there = Shown(lambda: now[0])
+    assert not new_after(("a", "")), "nothing of it is to be answered"
+    assert new_after(("a", "1"))
+    assert not new_after(("a", "1"), SETTLING_SECONDS), "it stands there"
+    there.moved(("b", "2"))
+    assert not new_after(("b", "2"))
+    assert new_after(("a", "1")), "the other agent's row went"
+
+
+def test_what_came_just_now_says_so() -> None:
+    waiting = [{"agent": "a", "request_id": "1", "tool": "Bash", "input": {"command": "make"}, "why": "it builds"}]
+    (row,) = rows([agent("a")], waiting)
+    assert row.asked == ("a", "1")
+    assert NEW in details(row, is_new=True)
+    assert NEW not in details(row)
