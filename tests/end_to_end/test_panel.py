@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio
 import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, expect
@@ -16,7 +17,7 @@ from supervisor.protocol.events import TasksAdded
 from supervisor.protocol.tasks import TaskSpec
 from tests.end_to_end.conftest import Stage
 from tests.stages.daemon import GREETING, PATIENCE_SECONDS, Base, ended, served, until
-from tests.stages.panel import browser, panel, tab
+from tests.stages.panel import browser, panel, settled, tab
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +68,7 @@ async def test_a_person_approves_and_denies_what_the_real_cli_wants_to_run_and_i
             await page.goto(shown.url)
             await page.get_by_role("button", name="Approve").click()
             await expect(page.locator(".waits pre").first).to_have_text("touch two")
+            await settled(page)
             await page.keyboard.press("j")
             await page.keyboard.press("d")
             await page.get_by_role("dialog").get_by_label("What the model is told with it").fill("Leave two alone.")
@@ -76,6 +78,40 @@ async def test_a_person_approves_and_denies_what_the_real_cli_wants_to_run_and_i
     assert (stage.repo / "one").exists()
     assert not (stage.repo / "two").exists()
     assert "Leave two alone." in stage.told()
+
+
+PRESSED_AS_IT_COMES = """button => new Promise(done => new MutationObserver((_, watch) => {
+  const found = document.querySelector(".waits pre");
+  if (found?.textContent !== "echo two > two") return;
+  watch.disconnect();
+  setTimeout(() => { found.closest(".waits").querySelector(button).click(); done(); });
+}).observe(document.body, { childList: true, subtree: true, characterData: true }))"""
+"""Presses a button of the second action's card as soon as it is there."""
+
+
+@pytest.mark.parametrize("button", ["[data-key=a]", "[data-key=d]"])
+async def test_a_button_does_not_answer_an_action_that_took_the_place_of_another_just_now(
+    tmp_path: Path, button: str
+) -> None:
+    base = Base(tmp_path / "base")
+    base.config["approval"] = {"mode": "ask"}
+    base.plan("echo one > one", "echo two > two")
+    async with served(base) as (daemon, client), panel(base) as shown, browser() as chrome, tab(chrome) as page:
+        await page.goto(shown.link)
+        await daemon.submit(base.submission(), by="test")
+        await expect(page.locator(".waits pre").first).to_have_text("echo one > one")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(page.evaluate, PRESSED_AS_IT_COMES, button)
+            (waiting,) = (await client.get("/v1/approvals")).json()
+            answer = {"granted": True, "note": ""}
+            await client.post(f"/v1/agents/a1/approvals/{waiting['request_id']}", json=answer)
+        await expect(page.locator("#toast")).to_have_text("This came just now: look at it, and press again.")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        assert base.ran() == ["echo one > one"]
+        await settled(page)
+        await page.get_by_role("button", name="Approve").click()
+        await ended(daemon)
+    assert base.ran() == ["echo one > one", "echo two > two"]
 
 
 async def test_a_person_says_pauses_resumes_and_stops_by_the_keyboard_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from supervisor.rehearsal.script import ModelScript, ScriptStep, ToolUse
 from tests.end_to_end.conftest import Stage
 from tests.end_to_end.test_escalation import IN_HASTE, errs
 from tests.stages.daemon import PATIENCE_SECONDS, Base, ended, reached, served, until
-from tests.stages.panel import browser, panel, tab
+from tests.stages.panel import browser, panel, settled, tab
 from tests.supervisor.panel.test_trials import POLICY
 from tests.support import names_in, processes_in
 
@@ -67,6 +67,7 @@ async def test_a_rollback_that_is_proposed_is_on_top_of_the_board_and_is_made_by
         async with tab(chrome) as page:
             await page.goto(shown.link)
             await expect(page.locator("#proposals-title")).to_have_text("1 rollback waits for you")
+            await settled(page)
             await until(lambda: "python3" in names_in(stage.repo))
             (proposal,) = daemon.board.summary("a1").proposed
             assert (stage.repo / "gamma.txt").exists()
@@ -99,6 +100,7 @@ async def test_a_rollback_that_a_person_declines_is_proposed_no_more_and_what_wa
         async with tab(chrome) as page:
             await page.goto(shown.link)
             await page.locator("#proposals .card").focus()
+            await settled(page)
             await page.keyboard.press("d")
             dialog = page.get_by_role("dialog")
             await expect(dialog).to_contain_text("Its files stay as they are")

@@ -87,6 +87,11 @@ async def panel(
             await anyio.to_thread.run_sync(process.join)
 
 
+async def settled(page: Page) -> None:
+    """Wait until what came or moved on a page is taken for seen, so that it can be pressed."""
+    await page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => 0)")
+
+
 def chromium() -> str:
     """The distribution's browser."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -1,5 +1,7 @@
 // Buttons and dialogs: each sends one request, with the session's token, and says what came of it.
 
+import { isSettling } from "./settling.js";
+
 const token = document.querySelector('meta[name="token"]')?.content ?? "";
 
 export async function post(path, body) {
@@ -19,7 +21,9 @@ export function listen() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.dataset.post) press(button);
+    if ((button.dataset.post || button.dataset.dialog) && isSettling(button, event.detail > 0)) {
+      toast("This came just now: look at it, and press again.", false);
+    } else if (button.dataset.post) press(button);
     else if (button.dataset.dialog) openDialog(button);
     else if (button.hasAttribute("data-close")) button.closest("dialog").close();
     else if (button.hasAttribute("data-help")) document.getElementById("keys").showModal();

@@ -1,5 +1,6 @@
 // Keeps the page current by server-sent events. The browser reconnects by itself, and says which event it saw last.
 import { morph } from "./morph.js";
+import { places, settle } from "./settling.js";
 import { setTimes } from "./times.js";
 
 const MOST_ROWS = 1000; // of a timeline that is open for long; the page has the earlier ones behind a link
@@ -19,7 +20,9 @@ export function follow(path) {
     const wanted = place.cloneNode(false);
     wanted.append(parsed(html));
     const focused = document.activeElement?.closest("[id]")?.id;
+    const before = places(document);
     morph(place, wanted);
+    settle(document, before);
     if (place.querySelector("[data-same]")) return location.reload(); // it is not here, whatever the panel thinks
     setTimes(place);
     // A card that moved to another group is a new element: the focus goes with it.
