@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from monitors.contract.errors import ChaperonError, UsageError
+from monitors.contract.wording import counted
 from supervisor.cli import common
 from supervisor.cli.client_errors import NoDaemonError
 from supervisor.cli.output import terminal
@@ -93,8 +94,8 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     """Put every Claude that you start here under the daemon's watch.
 
     Hooks are put into a settings file of the CLI: into your own of this project if no other is named. Sessions that
-    begin from now on are agents: reviewed, in `ps`, stopped by `stop`. The change is shown; all else in the file stays
-    as it is, byte for byte, and `chaperon detach` takes the hooks out again.
+    begin from now on are agents: reviewed, in `ps`, stopped by `stop`. All else in the file stays as it is, byte for
+    byte, and `chaperon detach` takes the hooks out again. `--print` shows the change before it is made.
     """
     terminal.begin("reading the settings of the CLI")
     from supervisor.runtime.attached import relay_client
@@ -237,26 +238,31 @@ def way_of(asked: str, *, shared: bool, command: str | None = None) -> "tuple[Wa
 
 
 def _carry_out(kept: "Attachments", change: "SettingsChange", without: str, *, only_print: bool, as_json: bool) -> None:
-    """Show a change, and make it.
+    """Make a change and say so, or show it.
 
     Args:
         kept: Makes it.
         change: The change.
         without: What the file is if there is nothing to change.
-        only_print: Whether it is only shown.
+        only_print: Whether it is shown line by line, and not made.
         as_json: Whether it is shown as JSON.
     """
     path, changes = str(change.path), change.before != change.after
-    if not as_json:
-        terminal.echo(
-            change.difference if changes else f"{clean(path)}: {without}; nothing was changed", nl=not changes
-        )
     written = changes and not only_print
     if written:
         kept.carry_out(change)
     if as_json:
         terminal.echo_json({"path": path, "written": written, "difference": change.difference if changes else ""})
-    elif written:
-        terminal.echo(
-            f"{clean(path)}: {'written' if change.after is not None else 'removed, as it was not there before'}"
-        )
+    elif only_print and changes:
+        terminal.echo(change.difference, nl=False)
+    else:
+        terminal.echo(f"{clean(path)}: {_said(change) if written else f'{without}; nothing was changed'}")
+
+
+def _said(change: "SettingsChange") -> str:
+    """Say what became of a file, in one line: the hooks are some 150, in which no one finds what matters."""
+    if change.after is None:
+        return "removed, as it was not there before"
+    signs = [line[:1] for line in change.difference.splitlines()[2:]]
+    added, removed = counted(signs.count("+"), "line"), f"{signs.count('-'):,}"
+    return f"written: {added} added, {removed} removed"

@@ -53,16 +53,23 @@ def gate(settings: Path) -> dict[str, Any]:
     return dict(hook)
 
 
-def test_attach_shows_the_change_and_makes_it_and_detach_undoes_it(settings: Path) -> None:
+def test_attach_shows_the_change_if_asked_makes_it_and_says_so_in_a_few_lines_and_detach_undoes_it(
+    settings: Path,
+) -> None:
     before = settings.read_bytes()
+    shown = CliRunner().invoke(main, ["attach", "--print"]).output
+    assert '"hooks"' in shown
+    assert settings.read_bytes() == before
     done = CliRunner().invoke(main, ["attach"])
     assert done.exit_code == 0, done.output
-    assert '+  "hooks": {' in done.output or '"hooks"' in done.output
-    assert str(settings) in done.output
+    come, go = (sum(line[0] == sign for line in shown.splitlines()[2:]) for sign in "+-")
+    said, without_daemon = done.output.splitlines()
+    assert said == f"{settings}: written: {come} lines added, {go} removed"
+    assert without_daemon.startswith("No daemon runs.")
     assert gate(settings)["url"].startswith("http://127.0.0.1:")
     assert gate(settings)["onFailure"] == "block"
     assert "already attached" in CliRunner().invoke(main, ["attach", "--local"]).output
-    assert CliRunner().invoke(main, ["detach"]).exit_code == 0
+    assert CliRunner().invoke(main, ["detach"]).output.splitlines()[1:] == []
     assert settings.read_bytes() == before
 
 
@@ -131,7 +138,8 @@ def test_hooks_come_by_a_program_where_http_would_let_calls_run_or_show_a_token(
 
 
 def test_a_change_is_shown_without_the_token_that_it_writes(settings: Path) -> None:
-    shown = CliRunner().invoke(main, ["attach", "--by", "http"]).output
+    shown = CliRunner().invoke(main, ["attach", "--by", "http", "--print"]).output
+    shown += CliRunner().invoke(main, ["attach", "--by", "http"]).output
     token = gate(settings)["headers"]["authorization"].removeprefix("Bearer ")
     assert token.startswith("f-")
     assert '"authorization": "Bearer ***"' in shown
