@@ -369,10 +369,19 @@ def _has_own_commits(within: Path, going: Sequence[Path]) -> bool:
     opened = repository.open_worktree(within)
     if opened is None:
         return True
-    walker = opened.walk(None)
-    for name in (*(() if opened.head_is_unborn else ("HEAD",)), *opened.references):
+    tips: dict[str, list[pygit2.Oid]] = {"remotes": [], "tags": [], "heads": []}
+    for name in opened.references:
         tip = opened.references[name].resolve().peel()
         if isinstance(tip, pygit2.Commit):
-            elsewhere = name.startswith(("refs/remotes/", "refs/tags/"))
-            walker.hide(tip.id) if elsewhere else walker.push(tip.id)
+            tips.get(name.split("/")[1], tips["heads"]).append(tip.id)
+    # Tags come with what is fetched. A branch at one may be an agent's, who makes tags too; a checkout of one is none's.
+    fetched = tips["tags"] if list(opened.remotes) else []
+    heads = [*tips["heads"], *(tips["tags"] if not fetched else ())]
+    if not opened.head_is_unborn and opened.head_is_detached and opened.head.target not in fetched:
+        heads.append(opened.head.target)
+    walker = opened.walk(None)
+    for tip_id in heads:
+        walker.push(tip_id)
+    for tip_id in tips["remotes"]:
+        walker.hide(tip_id)
     return next(iter(walker), None) is not None

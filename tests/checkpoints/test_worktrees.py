@@ -278,12 +278,25 @@ def test_commits_of_a_repository_in_an_ignored_folder_keep_it(
     assert workspaces.would_be_lost("a3") == ()
     git(inner, "commit", "-q", "--allow-empty", "-m", "an agent's")
     assert workspaces.would_be_lost("a3") == ("Commits of build/deps/tool in it are nowhere else.",)
+    git(inner, "tag", "v1")
+    assert workspaces.would_be_lost("a3") == ("Commits of build/deps/tool in it are nowhere else.",)
+    git(inner, "checkout", "-q", "--detach")
+    git(inner, "branch", "-qD", "main")
+    assert workspaces.would_be_lost("a3"), "its tag has them, and came from nowhere"
+    git(inner, "checkout", "-q", "-b", "main")
     bare = tmp_path / "elsewhere"
     git(tmp_path, "init", "-q", "--bare", str(bare))
     git(inner, "push", "-q", str(bare), "main")
     git(inner, "remote", "add", "origin", str(bare))
     git(inner, "fetch", "-q", "origin")
-    workspaces.remove("a3")
+    assert workspaces.would_be_lost("a3") == ()
+    git(inner, "commit", "-q", "--allow-empty", "-m", "another of the agent's")
+    git(inner, "tag", "v2")
+    assert workspaces.would_be_lost("a3"), "a tag of its own is on no remote"
+    git(inner, "push", "-q", "origin", "v2", "main~:main")
+    git(inner, "checkout", "-q", "v2")
+    git(inner, "branch", "-qD", "main")
+    workspaces.remove("a3")  # as a clone of a tag is, whose commit is on no branch
     assert not folder.exists()
 
 
