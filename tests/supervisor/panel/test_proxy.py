@@ -2,10 +2,9 @@
 
 import re
 import shutil
-import socket
 import ssl
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.stages.daemon import PATIENCE_SECONDS, Base, served, until
 from tests.stages.panel import PanelProcess, panel, token_of
+from tests.stages.ports import kept_port
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +48,10 @@ def nginx() -> str:
     return path
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as kept:
+        yield kept
 
 
 def configured(base: Path, upstream: int, port: int) -> str:
@@ -70,9 +70,9 @@ def configured(base: Path, upstream: int, port: int) -> str:
 
 
 @asynccontextmanager
-async def proxied(base: Path, shown: PanelProcess) -> AsyncIterator[httpx.AsyncClient]:
+async def proxied(base: Path, shown: PanelProcess, port: int) -> AsyncIterator[httpx.AsyncClient]:
     """A browser of plain HTTP that asks nginx for the panel; it has given no password."""
-    program, port = nginx(), free_port()
+    program = nginx()
     (base / "htpasswd").write_text(f"{LOGIN[0]}:{{PLAIN}}{LOGIN[1]}\n")
     (base / "nginx.conf").write_text(configured(base, shown.port, port))
     about = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2"]
@@ -113,14 +113,16 @@ async def answers(client: httpx.AsyncClient) -> bool:
     return True
 
 
-async def test_behind_a_proxy_with_login_a_person_signs_in_twice_sees_what_happens_and_acts(base: Base) -> None:
+async def test_behind_a_proxy_with_login_a_person_signs_in_twice_sees_what_happens_and_acts(
+    base: Base, port: int
+) -> None:
     base.cli("begin()\nwhile True:\n    hear()")
     folder = base.root / "nginx"
     folder.mkdir(mode=0o755)
     async with (
         served(base) as (daemon, _),
         panel(base, "--name", f"{NAME}:443") as shown,
-        proxied(folder, shown) as person,
+        proxied(folder, shown, port) as person,
     ):
         assert (await person.get("/")).headers["www-authenticate"].startswith("Basic")
         person.auth = httpx.BasicAuth(*LOGIN)
@@ -150,9 +152,9 @@ async def test_behind_a_proxy_with_login_a_person_signs_in_twice_sees_what_happe
         assert (await person.post("/agents/a1/stop", json={}, headers=foreign)).status_code == 403
 
 
-async def test_a_panel_that_was_not_told_the_proxys_name_answers_nobody_by_it(base: Base) -> None:
+async def test_a_panel_that_was_not_told_the_proxys_name_answers_nobody_by_it(base: Base, port: int) -> None:
     folder = base.root / "nginx"
     folder.mkdir(mode=0o755)
-    async with panel(base) as shown, proxied(folder, shown) as person:
+    async with panel(base) as shown, proxied(folder, shown, port) as person:
         person.auth = httpx.BasicAuth(*LOGIN)
         assert (await person.get("/")).status_code == 421

@@ -2,9 +2,9 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -21,6 +21,7 @@ from supervisor.runtime.metrics.metric_table import BY_SERIES, METRICS
 from supervisor.runtime.metrics.metrics import Metrics
 from tests.stages.daemon import Base, client_on, metrics_of, served
 from tests.stages.house import bash, house, say
+from tests.stages.ports import kept_port
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+|NaN)$')
 
@@ -129,11 +130,16 @@ def test_effectiveness_is_of_all_runs_and_counted_once() -> None:
     ] == pytest.approx(2 / 3)
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as kept:
+        yield kept
+
+
 @pytest.mark.real_cli
-async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+async def test_a_run_is_counted_as_it_was_and_served_on_the_socket_and_on_the_configured_port(
+    tmp_path: Path, port: int
+) -> None:
     policy = {"metrics": {"listen": f"127.0.0.1:{port}"}}
     async with house(tmp_path, bash("ls"), bash("rm -rf /home"), say("Done."), policy=policy) as made:
         await made.submit()
@@ -170,15 +176,18 @@ async def test_the_port_answers_who_calls_it_by_this_machines_own_name_and_no_pa
     base: Base, address: str
 ) -> None:
     """A page can let a name of its own point to this machine; a browser here then asks for that name."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.bind((address.strip("[]"), 0))
-        port = probe.getsockname()[1]
-    base.config["metrics"] = {"listen": f"{address}:{port}"}
-    async with served(base), httpx.AsyncClient(trust_env=False, timeout=30, verify=False) as web:
-        url = f"http://{address}:{port}/metrics"
-        assert (await web.get(url)).status_code == 200
-        for name in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", ""):
-            refused = await web.get(url, headers={"host": name})
-            assert refused.status_code == 400
-            assert "chaperon_" not in refused.text
+    with kept_port(address.strip("[]")) as port:
+        base.config["metrics"] = {"listen": f"{address}:{port}"}
+        async with served(base), httpx.AsyncClient(trust_env=False, timeout=30, verify=False) as web:
+            url = f"http://{address}:{port}/metrics"
+            assert (await web.get(url)).status_code == 200
+            for name in (
+                "evil.example",
+                f"evil.example:{port}",
+                "127.0.0.1.evil.example",
+                "localhost.evil.example",
+                "",
+            ):
+                refused = await web.get(url, headers={"host": name})
+                assert refused.status_code == 400
+                assert "chaperon_" not in refused.text

@@ -19,6 +19,7 @@ from supervisor.runtime.sandbox import bubblewrap, entry, seccomp
 from supervisor.runtime.sandbox.bubblewrap import Mount, Walls
 from supervisor.runtime.sandbox.landlock import EntryPlan, words
 from supervisor.runtime.sandbox.machine import counts_by_namespace
+from tests.stages.ports import kept_port
 from tests.stages.walled import needs
 
 landlock = pytest.mark.skipif(entry.abi() < 6, reason=f"Landlock {entry.abi()} has no scopes")
@@ -225,9 +226,7 @@ sys.stdin.read()
 
 
 def test_a_proxy_that_had_no_descriptors_left_leads_later_connections_again(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with socket.socket(socket.AF_UNIX) as gateway:
+    with kept_port() as port, socket.socket(socket.AF_UNIX) as gateway:
         gateway.bind(str(tmp_path / "g"))
         gateway.listen(64)
         gateway.settimeout(30)
