@@ -5,7 +5,7 @@ import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -16,6 +16,7 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import policy, settings
+from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.running.runner import CommandBatch
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
@@ -153,16 +154,13 @@ async def test_requests_for_agents_that_are_not_there_are_told_apart(base: Base)
 
 
 @pytest.mark.parametrize("told_by_others", [False, True])
-async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
-    base: Base, monkeypatch: pytest.MonkeyPatch, told_by_others: bool
-) -> None:
+async def test_a_failure_of_our_own_ends_that_agent_and_no_other(base: Base, told_by_others: bool) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, _):
         for name in ("bad", "good"):
             await daemon.submit(base.submission(name=name), by="test")
             await reached(daemon, AgentState.RUNNING, name)
-        session = daemon.board.session("bad")
-        monkeypatch.setattr(session, "see", broken)
+        fails_from_here_on(daemon, "bad")
         if told_by_others:
             daemon.happened(events.TimerFired(**daemon.stamp("bad"), name="hello"))
         else:
@@ -176,15 +174,13 @@ async def test_a_failure_of_our_own_ends_that_agent_and_no_other(
         assert again.runners.adopted.found == 0, "it is written off, and does not fail at each start"
 
 
-async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(
-    base: Base, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_that_raises_outside_its_runner_takes_nobody_with_it(base: Base) -> None:
     base.cli(WAITS)
     async with served(base) as (daemon, _):
         for name in ("bad", "good"):
             await daemon.submit(base.submission(name=name), by="test")
             await reached(daemon, AgentState.RUNNING, name)
-        monkeypatch.setattr(daemon.board.session("bad"), "see", broken)
+        fails_from_here_on(daemon, "bad")
         figures: dict[str, Any] = {"memory_mb": 1.0, "cpu_seconds": 1.0, "processes": 1, "open_files": 1, "io_bytes": 1}
         daemon.happened(events.ResourcesSeen(**daemon.stamp("bad"), **figures))
         summary = await ended(daemon, "bad")
@@ -328,6 +324,22 @@ async def test_a_session_that_cannot_be_rebuilt_keeps_no_other_from_being_adopte
 
 def broken(*_: object) -> Any:
     raise ZeroDivisionError("oh")
+
+
+class Failing:
+    """A session that fails at whatever happens, and is another one else: a compiled one takes no other method."""
+
+    see = broken
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def fails_from_here_on(daemon: Daemon, agent: str) -> None:
+    daemon.board._live[agent] = cast("Session", Failing(daemon.board._live[agent]))
 
 
 async def test_a_process_that_has_the_number_of_a_shim_that_ended_is_no_agents(base: Base) -> None:
