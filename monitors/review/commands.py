@@ -75,7 +75,7 @@ def command_findings(
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
     touched = [path for path, access in islice(scene.touches, earlier, None) if access == "write"]
-    scene.origins += (lengthened := list(_lengthened(walk, scene, touched)))
+    scene.origins += (lengthened := list(_lengthened(walk, scene, touched)) if touched else [])
     changed = dict.fromkeys((*walk.overlay.put(), *touched))
     no_text = _without_text(walk, scene) if changed else ()
     defined = [

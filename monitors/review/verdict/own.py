@@ -57,13 +57,14 @@ def own_things(
         if one.name in _CLUSTERED or one.name in LOCAL_CLUSTER or one.name == "kubectx":
             turned = _turned(one)
             local = local if turned is None else turned
+        tried = one.name == "git" and (bool(known) or not _TRIED.isdisjoint(one.args))
         if (
             ((local and one.name in _CLUSTERED) or (known and _takes_known(one, known, places)))
             and not names_production(one)
-        ) or (one.name == "git" and _of_trial(one, known, places)):
+        ) or (tried and _of_trial(one, known, places)):
             found.add(id(one))
         known.update(_made(one, places))
-        if one.name == "git":
+        if tried:
             known.difference_update(_turned_away(one, places))
     return frozenset(found), [Origin(MADE + name, "made", "") for name in sorted(known - set(made))[:MAX_MADE]]
 
@@ -79,6 +80,8 @@ _INIT_VALUES = (
 )
 _SET_ASIDE = frozenset({"reset", "clean", "checkout", "restore", "switch"})
 """Subcommands of git that lose files of a working tree, and nothing that another one has."""
+_TRIED = _SET_ASIDE | {"push", "init", "clone", "remote", "config"}
+"""Words of which one is in each command of git that may be about a repository made for trial, unless one is known."""
 
 
 def in_scratch(word: Arg, at: str, places: ActionPlaces) -> bool:
@@ -168,7 +171,7 @@ def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:
             yield compose
         return
     if one.name == "git":
-        if folder := _repository(one, places):
+        if not {"init", "clone"}.isdisjoint(words) and (folder := _repository(one, places)):
             yield f"git/repository {folder}"
         named = [word for word in words if word[:1] != "-"]
         if named[:2] == ["worktree", "add"]:

@@ -61,7 +61,7 @@ def recovery(
         workspace: What can be looked up of the agent's files.
     """
     ended = memory.processes.ending
-    if settings.max_retries == 0 or memory.stopping.due or memory.going_back.phase is not None:
+    if ended is None or settings.max_retries == 0 or memory.stopping.due or memory.going_back.phase is not None:
         return None
     if memory.submitted.origin:
         return None  # whoever started the CLI decides whether it is started again

@@ -121,6 +121,10 @@ CLONE_VALUES = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rm][a-zA-Z]*\Z|--(?:recursive|mirror|page-requisites)\Z")
 
 
+FETCHERS = frozenset({*_CLONERS, "wget", *COPIERS})
+"""Programs that may fetch files from another machine into a folder."""
+
+
 def fetched(invocation: Invocation) -> Arg | None:
     """Return the folder into which a program fetches files from another machine; None if it fetches no folder."""
     name = invocation.name

@@ -7,7 +7,7 @@ from monitors.review.shell.expand import MAX_FIELDS
 from monitors.review.shell.invocation import Arg, Invocation, Output, Redirection, arg, program_name
 from monitors.review.shell.shells import positional
 from monitors.review.shell.state.bounds import MAX_SOURCES
-from monitors.review.shell.state.copying import STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
+from monitors.review.shell.state.copying import FETCHERS, STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
 from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values, read_word
 from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
@@ -105,9 +105,9 @@ class Effects:
                 self._overlay.write(path(named["of"]), invocation.input.text, source)
         elif name in UNPACKERS and len(source) > 1:
             self._overlay.unpack(path(folder_of(invocation)), source)
-        elif patches(invocation, source):
+        elif name in ("patch", "git") and patches(invocation, source):
             self._overlay.patch(path(folder_of(invocation)), source)
-        elif (into := fetched(invocation)) is not None and into.known:
+        elif name in FETCHERS and (into := fetched(invocation)) is not None and into.known:
             self._overlay.unpack(path(into), source)
         elif name == "mount" and (bind := bound(invocation)) is not None:
             self._overlay.link(path(bind[1]), path(bind[0]))
