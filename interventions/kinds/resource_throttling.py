@@ -80,7 +80,7 @@ class ResourceThrottling:
         limits, changed = self._tightened(case, growth)
         if limits == case.limits:
             return Unfit("no limit can be lowered further without ending the agent")
-        message = fields.OPENING + "\n".join(_told(case, limits, changed))
+        message = fields.OPENING + "\n".join(_message(case, limits, changed))
         if message in case.said:
             return Unfit("this was said before, word for word")
         return Plan(fields.cut(message, fields.MAX_TEXT), {"limits": as_json(limits), "growth": growth})
@@ -176,7 +176,7 @@ def _slower(limits: LimitsInForce, factor: float, attempt: int) -> LimitsInForce
     )
 
 
-def _told(case: Case, limits: LimitsInForce, changed: list[str]) -> list[str]:
+def _message(case: Case, limits: LimitsInForce, changed: list[str]) -> list[str]:
     lines = [f"{case.issue.sentence} Your limits have been lowered:", *(f"- {line}" for line in changed)]
     if limits.calls_per_minute != case.limits.calls_per_minute:
         lines.append(f"- tool calls: at most {limits.calls_per_minute} in a minute")

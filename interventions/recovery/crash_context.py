@@ -102,12 +102,12 @@ def _fitting(last: LastAttempt, most: int) -> list[str]:
 
 def _facts(last: LastAttempt, cut: int) -> Iterator[str]:
     """Yield what is known, the most needed first."""
-    how = _told(last.how, cut)
+    how = _shortened(last.how, cut)
     yield f"{fields.OPENING}This task was under way before and its agent ended early ({how})."
     yield f"Attempts before this one: {last.number}."
     ends = last.ends[-MOST_ENDS:]
     for number, end in enumerate(ends, last.number - len(ends) + 1):
-        yield f"- Attempt {number} ended: {_told(end, cut)}"
+        yield f"- Attempt {number} ended: {_shortened(end, cut)}"
     if last.output_lost:
         yield OUTPUT_LOST
     if last.uncommitted is not None:
@@ -119,16 +119,16 @@ def _facts(last: LastAttempt, cut: int) -> Iterator[str]:
 
 
 def _rows(last: LastAttempt, cut: int) -> Sequence[tuple[str, str]]:
-    may_have_run = "; ".join(_told(call, cut) for call in last.unanswered)
-    actions = "; ".join(f"{step.tool} {_told(step.summary, min(cut, 100))}" for step in list(last.history)[-3:])
+    may_have_run = "; ".join(_shortened(call, cut) for call in last.unanswered)
+    actions = "; ".join(f"{step.tool} {_shortened(step.summary, min(cut, 100))}" for step in list(last.history)[-3:])
     return (
-        ("Started", _told(last.started, cut)),
+        ("Started", _shortened(last.started, cut)),
         ("Turns completed", str(last.turns) if last.turns else ""),
         ("Ended during turn", str(last.during_turn) if last.during_turn else ""),
         ("Let through and never answered, so that they may have run", fields.cut(may_have_run, cut)),
         ("Files modified", _names(last.files_modified, cut)),
-        ("Tests", _told(last.tests, cut)),
-        ("Last commit", _told(last.last_commit, cut)),
+        ("Tests", _shortened(last.tests, cut)),
+        ("Last commit", _shortened(last.last_commit, cut)),
         ("Its standard error ended with", _end(last.stderr, cut)),
         ("Done, by its own list", _names(last.done, cut)),
         ("Still open", _names(last.still_open, cut)),
@@ -140,7 +140,7 @@ def _names(names: Sequence[str], most: int) -> str:
     """The first names, as many as fit, and how many more there are."""
     told: list[str] = []
     for name in names[:MOST_FILES]:
-        plain = _told(name, most)
+        plain = _shortened(name, most)
         if told and len(", ".join([*told, plain])) > most:
             break
         told.append(plain)
@@ -148,7 +148,7 @@ def _names(names: Sequence[str], most: int) -> str:
     return ", ".join(told) + more
 
 
-def _told(fact: str, most: int) -> str:
+def _shortened(fact: str, most: int) -> str:
     return fields.cut(_plain(fact[:MAX_READ]), most)
 
 

@@ -34,7 +34,7 @@ class StreamLine(NamedTuple):
     record: Mapping[str, Any]
 
 
-def told(lines: Iterable[bytes]) -> Iterator[StreamLine]:
+def readable(lines: Iterable[bytes]) -> Iterator[StreamLine]:
     """Yield the lines that can be read; of each other one, a notice goes to standard error."""
     for line in lines:
         try:
@@ -98,7 +98,7 @@ class OutputWatch:
 
 def events(daemon: Client, wait: Wait, **query: Any) -> Iterator[StreamLine]:
     """Yield the events that are there."""
-    return told(daemon.lines("/v1/events", wait=wait, **query))
+    return readable(daemon.lines("/v1/events", wait=wait, **query))
 
 
 def follow_events(
@@ -127,7 +127,7 @@ def follow_events(
     last = after
     while True:
         with suppress(DaemonGoneError):
-            for one in told(daemon.lines("/v1/events", wait=wait, after=last, follow=True, **query)):
+            for one in readable(daemon.lines("/v1/events", wait=wait, after=last, follow=True, **query)):
                 last = one.record.get("n", last)
                 yield one
         daemon = _back(pause, patience)
@@ -146,7 +146,7 @@ def follow_incidents(
             for number, line in enumerate(daemon.lines("/v1/incidents", wait=wait, follow=True), 1):
                 if number > passed:
                     passed = number
-                    yield from told([line])
+                    yield from readable([line])
         daemon = _back(pause, None)
 
 

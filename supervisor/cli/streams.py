@@ -20,7 +20,7 @@ from supervisor.cli.following import (
     follow_events,
     follow_incidents,
     last_lines,
-    told,
+    readable,
 )
 from supervisor.cli.output import terminal
 from supervisor.cli.output.incident_words import portrait
@@ -103,7 +103,7 @@ def incidents(
     output, daemon = OutputWatch(), common.daemon()
     silent = not export or sys.stdout.isatty()
     with shown("reading", "", "incident", quiet=silent) as report:
-        found = list(_counted(told(daemon.lines("/v1/incidents", wait=output.wait)), report, None))
+        found = list(_counted(readable(daemon.lines("/v1/incidents", wait=output.wait)), report, None))
     if incident is not None:
         _tell_one(daemon, incident, found, as_json)
         return

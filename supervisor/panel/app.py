@@ -258,9 +258,9 @@ def _failed(frame: PageFrame, error: ChaperonError) -> Response:
     missing = isinstance(error, NotFoundError | RefusedError)
     title = "The daemon is away" if away else "Not found" if missing else "Failed"
     # The board's stream says when the daemon is back, and the page is then loaded anew.
-    shown = page(frame, title, *_told(error, title), live="/live/board" if away else "")
+    shown = page(frame, title, *_error_parts(error, title), live="/live/board" if away else "")
     return HTMLResponse(rendered(shown), 503 if away else 404 if missing else 500)
 
 
-def _told(error: ChaperonError, title: str) -> tuple[h.Node, ...]:
+def _error_parts(error: ChaperonError, title: str) -> tuple[h.Node, ...]:
     return (h.h1[title], h.p[error.what], empty(error.way_out))

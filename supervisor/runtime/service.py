@@ -200,7 +200,7 @@ async def run_daemon(setup: Setup) -> AsyncIterator[Daemon]:
             tells = daemon.happened, take, daemon.fault
             unused = daemon.has_unused_configuration
             in_force = Reloading(policy, source, make_kept, *tells, setup.clock, programs, unused)
-            in_force.told(distrusted)
+            in_force.has_reported(distrusted)
             serving.start_soon(
                 serve,
                 daemon,

@@ -80,7 +80,7 @@ def run_watched(wanted: WatchedRun) -> int:
     places = StatePaths(base / "state", sockets / "run")
     try:
         code = anyio.run(_watched, wanted, places)
-        return _told(_read(places.journal), places.journal, wanted, code)
+        return _report(_read(places.journal), places.journal, wanted, code)
     finally:
         shutil.rmtree(base, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
@@ -149,7 +149,7 @@ def copy_journal(journal: Path, to: Path) -> None:
             file.writelines(line.data for line in taken)
 
 
-def _told(run: RunFindings, journal: Path, wanted: WatchedRun, code: int) -> int:
+def _report(run: RunFindings, journal: Path, wanted: WatchedRun, code: int) -> int:
     """Write the reports, print the summary, and return the exit code."""
     failing = run.at_least(wanted.fail_on) if wanted.fail_on is not None else []
     refused = run.calls.total() - run.calls["allow"]

@@ -357,7 +357,7 @@ def _restored(record: Record, _: ShownLines) -> Lines:
     )
 
 
-def _told(mark: str, text: str, colour: str = "white") -> Callable[[Record, ShownLines], Lines]:
+def _with_facts(mark: str, text: str, colour: str = "white") -> Callable[[Record, ShownLines], Lines]:
     """A line that is a text with the record's facts."""
 
     def shown(record: Record, _: ShownLines) -> Lines:
@@ -407,13 +407,13 @@ SHOWN: dict[str, Callable[[Record, ShownLines], Lines]] = {
     "review_made": _reviewed,
     "approval_asked": _asked,
     "approval_given": _answered,
-    "recovery_taken": _told("{option} of {incident_id} was carried out for {by}", "magenta"),
+    "recovery_taken": _with_facts("{option} of {incident_id} was carried out for {by}", "magenta"),
     "allowance_given": _allowed,
-    "host_refused": _told(
+    "host_refused": _with_facts(
         "waits", "{host}, a host that it was refused: {why}; chaperon approve {agent} {id} opens it", "yellow"
     ),
-    "host_denied": _told("", "the host {host} is not opened, says {by}", "magenta"),
-    "allowance_revoked": _told("", "{id} is allowed no more, says {by}", "magenta"),
+    "host_denied": _with_facts("", "the host {host} is not opened, says {by}", "magenta"),
+    "allowance_revoked": _with_facts("", "{id} is allowed no more, says {by}", "magenta"),
     "issue_seen": _issue,
     "intervention_chosen": _intervention,
     "incident_opened": _incident,
@@ -425,28 +425,28 @@ SHOWN: dict[str, Callable[[Record, ShownLines], Lines]] = {
     "pause_requested": _request("pause"),
     "resume_requested": _request("resume"),
     "stop_requested": _request("stop"),
-    "outcome_given": _told("", "{pattern}: {outcome}, says {by} {note}", "magenta"),
+    "outcome_given": _with_facts("", "{pattern}: {outcome}, says {by} {note}", "magenta"),
     "pattern_adjusted": _adjusted,
     "judge_answered": _judged,
-    "checkpoint_requested": _told("", "a checkpoint {name} is wanted by {by}"),
-    "checkpoint_made": _told("", "checkpoint {name} ({took})"),
-    "capture_failed": _told("", "no checkpoint: {error}", "red"),
-    "rollback_requested": _told("back", "to {checkpoint}, says {by}", "magenta"),
+    "checkpoint_requested": _with_facts("", "a checkpoint {name} is wanted by {by}"),
+    "checkpoint_made": _with_facts("", "checkpoint {name} ({took})"),
+    "capture_failed": _with_facts("", "no checkpoint: {error}", "red"),
+    "rollback_requested": _with_facts("back", "to {checkpoint}, says {by}", "magenta"),
     "checkpoint_restored": _restored,
-    "restore_failed": _told("back", "not at {checkpoint}: {error}", "red"),
+    "restore_failed": _with_facts("back", "not at {checkpoint}: {error}", "red"),
     "tree_frozen": _frozen,
     "tree_ended": _ended,
     "agent_adopted": _adopted,
     "recovery_chosen": _recovery,
-    "daemon_started": _told("", "daemon {version} started, pid {pid}"),
-    "work_taken_over": _told("", "{summary}"),
-    "policy_changed": _told("", "policy {digest} instead of {before}"),
-    "daemon_stopped": _told("", "daemon stopped: {reason}"),
+    "daemon_started": _with_facts("", "daemon {version} started, pid {pid}"),
+    "work_taken_over": _with_facts("", "{summary}"),
+    "policy_changed": _with_facts("", "policy {digest} instead of {before}"),
+    "daemon_stopped": _with_facts("", "daemon stopped: {reason}"),
     "tasks_added": _added,
-    "task_edited": _told("task", "{task[id]} was changed by {by}"),
-    "task_reordered": _told("task", "{task} has another place, says {by}"),
-    "task_claimed": _told("task", "{task} is claimed by {worker} (run {run_id})"),
-    "task_moved": _told("task", "{task}: {before} → {after} ({why})", "magenta"),
+    "task_edited": _with_facts("task", "{task[id]} was changed by {by}"),
+    "task_reordered": _with_facts("task", "{task} has another place, says {by}"),
+    "task_claimed": _with_facts("task", "{task} is claimed by {worker} (run {run_id})"),
+    "task_moved": _with_facts("task", "{task}: {before} → {after} ({why})", "magenta"),
 }
 
 

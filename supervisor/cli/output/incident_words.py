@@ -80,7 +80,7 @@ def _files(impact: Mapping[str, Any]) -> str:
 
 
 def _used(resources: Mapping[str, Any]) -> str:
-    def told(name: str, value: Any) -> str:
+    def amount(name: str, value: Any) -> str:
         if name == "cost_usd":
             return dollars(value)
         if name.endswith("_mb"):
@@ -89,7 +89,7 @@ def _used(resources: Mapping[str, Any]) -> str:
             return f"{duration(value)} {name.removesuffix('_seconds').replace('_', ' ')}"
         return f"{value:,} {name.replace('_', ' ')}"
 
-    return ", ".join(told(str(name), value) for name, value in resources.items() if isinstance(value, int | float))
+    return ", ".join(amount(str(name), value) for name, value in resources.items() if isinstance(value, int | float))
 
 
 def _timeline(report: Mapping[str, Any]) -> Iterator[str]:

@@ -27,14 +27,14 @@ class View:
         self._name_width = len("daemon")
 
     def lines(self, record: Record) -> list[str]:
-        """Return the lines of a record, drawn; raises nothing, see `told`."""
-        made = self.told(record)
+        """Return the lines of a record, drawn; raises nothing, see `view_lines`."""
+        made = self.view_lines(record)
         try:
             return [shown for line in made for shown in self._drawn(record, line)]
         except _UNFIT as error:
             return list(self._drawn({"agent": "", "at": 0.0}, _unknown(record, error)))
 
-    def told(self, record: Record) -> list[ViewLine]:
+    def view_lines(self, record: Record) -> list[ViewLine]:
         """Return the lines of a record; often none, since much of the journal is for machines.
 
         A record whose shape does not fit its kind becomes a line that reports it.

@@ -264,7 +264,7 @@ class Memory:
             case DiscoveryTold():
                 self.heard.remember(event)
             case ContextRestated():
-                self.restating.told()
+                self.restating.has_restated()
                 self._tell(f"restated:{event.number}", event.text, "chaperon", seq, event)
             case LimitsEased():
                 self._pace(f"eased-{event.intervention}")
@@ -390,7 +390,7 @@ class Memory:
         self.turns.prompted(prompt.prompt)
         if self.submitted.origin:
             by = "task" if self.summary.turns == 0 and prompt.prompt == self.task.prompt else "person"
-            self._feed(self._observer.told(prompt.prompt, by, seq, self.captures.mono))
+            self._feed(self._observer.message_sent(prompt.prompt, by, seq, self.captures.mono))
 
     def _answered(self) -> None:
         """The API answered, or the CLI gave up."""
@@ -494,7 +494,7 @@ class Memory:
     def _intervention(self, seq: int, event: InterventionChosen) -> None:
         chosen = event.intervention
         if "renewal_of" in chosen.details:
-            self.restating.told()
+            self.restating.has_restated()
         self._pace(chosen.id)
         self.usage_seen = True
         if chosen.kind is InterventionKind.CHECKPOINT_ROLLBACK:
@@ -680,6 +680,6 @@ class Memory:
 
     def _tell(self, key: str, text: str, by: str, seq: int, event: Event, shown: str = "") -> None:
         id_ = message_id(self.submitted.agent, self.submitted.at, self.going_back.launches, key)
-        self.turns.told(id_, text, by_a_person=by == "person")
+        self.turns.sent(id_, text, by_a_person=by == "person")
         self.outbox.message(key, text, id_, shown)
-        self._feed(self._observer.told(text, by, seq, event.mono))
+        self._feed(self._observer.message_sent(text, by, seq, event.mono))

@@ -1,7 +1,7 @@
 """Messages of the CLI to observations: the one translator, for live runs and for recorded ones.
 
 It remembers the calls under way, so that a result can name its tool and its input. The core passes it each review with
-`reviewed` and each message to the model with `told`, since those facts are not on the wire.
+`reviewed` and each message to the model with `message_sent`, since those facts are not on the wire.
 """
 
 from collections.abc import Iterator, Mapping
@@ -143,7 +143,7 @@ class Observer:
             self.spending.says(*answer.usage())
         return self._used(seq, mono)
 
-    def told(self, text: str, by: str, seq: int, mono: float) -> list[Observation]:
+    def message_sent(self, text: str, by: str, seq: int, mono: float) -> list[Observation]:
         """Take in a message to the model, by `task`, `person` or `chaperon`."""
         return [UserSpoke(seq=seq, mono=mono, text=text, by=by)]
 

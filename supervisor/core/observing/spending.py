@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from supervisor.protocol.claude.messages import Assistant, TokenUsage
-from supervisor.protocol.claude.prices import NOTHING, Price, Prices, Spent, price_of, told
+from supervisor.protocol.claude.prices import NOTHING, Price, Prices, Spent, price_of, reported_use
 
 CHARACTERS_A_TOKEN = 4
 """The usual ratio for English and code, for replies whose frame carries the count from before they were written."""
@@ -132,7 +132,7 @@ class Spending:
             usage: What it says of each model.
             total_cost_usd: What it says of all.
         """
-        figures = told(usage, total_cost_usd, self._prices)
+        figures = reported_use(usage, total_cost_usd, self._prices)
         if figures is None or figures == NOTHING:
             return False
         if figures.tokens == 0 and figures.cost_usd:
@@ -144,7 +144,7 @@ class Spending:
     def starts_at(self, usage: object, total_cost_usd: object) -> None:
         """Take in the figures with which the CLI of this launch began; nothing happens once it has replied."""
         if not self._read:
-            self._start = told(usage, total_cost_usd, self._prices) or NOTHING
+            self._start = reported_use(usage, total_cost_usd, self._prices) or NOTHING
 
     def launched(self, *, resumes: bool) -> None:
         """Begin with another process of the CLI.

@@ -208,7 +208,7 @@ class _Session:
         by = record.by or ("person" if self._task else "task")
         if by != "chaperon":
             self._task = self._task or Task(self.result.session_id, record.said, self._workspace)
-        self._show(self._observer.told(record.said, by, record.seq, self._mono), record.seq)
+        self._show(self._observer.message_sent(record.said, by, record.seq, self._mono), record.seq)
 
     def _note_calls(self, message: Assistant) -> None:
         if self._has_gate:

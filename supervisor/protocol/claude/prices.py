@@ -140,7 +140,7 @@ def own_price(model: str, own: Prices) -> Price | None:
     return next((own[name] for name in names), None)
 
 
-def told(usage: object, total_cost_usd: object, own: Prices) -> Spent | None:
+def reported_use(usage: object, total_cost_usd: object, own: Prices) -> Spent | None:
     """Return what the CLI says that its process has used, by model; None if it says nothing that can be read.
 
     Args:

@@ -201,7 +201,7 @@ class CheckpointManager:
             plan = restorer.plan(target, CaptureContext(Reason.UNDO, self._clock.wall()), elsewhere=True)
             result = restorer.restore(plan, confirmed=True, unusual_confirmed=True)
             capturer.store.drop([plan.undo.name])
-            return _told(result.kept)
+            return _with_reasons(result.kept)
 
         return await self.at(workspace, work, "writing")
 
@@ -511,10 +511,12 @@ def _roll_back(capturer: Capturer, wanted: RestoreCheckpoint, facts: CaptureCont
         raise
     if earlier is not None:
         store.drop([(plan.undo if undo is earlier else earlier).name])
-    return Restored(target, undo.name, len(compare(store, undo, target)), _told(result.kept), result.branch_kept_as)
+    return Restored(
+        target, undo.name, len(compare(store, undo, target)), _with_reasons(result.kept), result.branch_kept_as
+    )
 
 
-def _told(kept: Iterable[Kept]) -> tuple[str, ...]:
+def _with_reasons(kept: Iterable[Kept]) -> tuple[str, ...]:
     return tuple(f"{one.path}: {one.why}" for one in kept)
 
 

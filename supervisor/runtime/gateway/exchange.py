@@ -234,7 +234,7 @@ class Exchange:
         asked = git_remotes.request_of(target, head.method.decode("latin-1"), site.settings.git_remotes)
         login = await anyio.to_thread.run_sync(site.logins.header, asked.remote)
         connection = UpstreamConnection(await connect(urlsplit(asked.remote), site.settings.outbound))
-        site.reached[_told(*_host_and_port(asked.host, 443)), ""] += 1
+        site.reached[_authority(*_host_and_port(asked.host, 443)), ""] += 1
         own = [("authorization", login), ("accept-encoding", "identity")]
         try:
             head = h11.Request(
@@ -301,12 +301,12 @@ class Exchange:
         except HostError:
             if (grant := site.take_grant(host, port)) is None:
                 raise
-            site.reached[_told(host, port), grant.id] += 1  # a use counts even if the host is not there
+            site.reached[_authority(host, port), grant.id] += 1  # a use counts even if the host is not there
         is_proxied = proxy_to(host, port, site.settings.outbound) is not None
         hosts = Hosts((grant.host,)) if grant else site.hosts
         addresses = await hosts.addresses(host, port, proxied=is_proxied)
         if grant is None:
-            site.reached[_told(host, port), ""] += 1
+            site.reached[_authority(host, port), ""] += 1
         return addresses[0]
 
     # ── both sides ──
@@ -489,5 +489,5 @@ async def _pump(source: ByteStream, target: ByteStream) -> None:
         return
 
 
-def _told(host: str, port: int) -> str:
+def _authority(host: str, port: int) -> str:
     return f"{host.lower().rstrip('.')}:{port}"

@@ -101,7 +101,7 @@ class SummaryArchive:
         complete = needed is None or (
             needed.size <= whole and hashlib.sha256(memoryview(data)[: needed.size]).hexdigest() == needed.hash
         )
-        return ArchiveContents(lines, complete, self._told(damaged))
+        return ArchiveContents(lines, complete, self._damage(damaged))
 
     def append(self, n: int, summaries: Sequence[bytes]) -> ArchiveMark:
         """Write summaries behind those that are there, and bring them to the disk; return the mark behind them.
@@ -135,7 +135,7 @@ class SummaryArchive:
         unsealed = b'{"ended":%d,"version":"%b","summary":%b' % (n, self._version.encode(), summary)
         return b'%b,"c":"%08x"}\n' % (unsealed, zlib.crc32(unsealed))
 
-    def _told(self, damaged: int) -> str:
+    def _damage(self, damaged: int) -> str:
         if not damaged:
             return ""
         return (

@@ -166,7 +166,7 @@ class Planting:
     async def _report(
         self, about: Summary, known: _Known, before: frozenset[tuple[str, str]], found: "Planted"
     ) -> None:
-        paths = [path for path in found.files if not _told(path, known.told)]
+        paths = [path for path in found.files if not _is_reported(path, known.told)]
         known.keys = before | found.keys
         keys = [(key, value) for key, value in sorted(found.keys - before) if not _named(key, known.commands)]
         known.told.update(paths)
@@ -209,7 +209,7 @@ def _origins(
     return found
 
 
-def _told(path: str, told: set[str]) -> bool:
+def _is_reported(path: str, told: set[str]) -> bool:
     return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in told)
 
 

@@ -248,7 +248,7 @@ class Reloading:
         )
         self._fault("", "programs_changed", what, Severity.HIGH, error.way_out)
 
-    def told(self, changed: tuple[TrustedProgram, ...]) -> None:
+    def has_reported(self, changed: tuple[TrustedProgram, ...]) -> None:
         """Take note that the start has told of these."""
         if changed:
             self._keep(distrusted_words(changed), TO_LOOK)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from supervisor.cli import common
 from supervisor.cli.client import wait_for
 from supervisor.cli.client_errors import DaemonGoneError
-from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, told
+from supervisor.cli.following import OutputWatch, StreamLine, follow_events, follow_incidents, last_lines, readable
 from tests.stages.daemon import Base, served, until
 
 pytestmark = pytest.mark.slow
@@ -32,14 +32,14 @@ def pause(seconds: float) -> None:
 
 @given(st.lists(st.binary(max_size=50) | st.text().map(str.encode) | st.just(b'{"n":1}'), max_size=5))
 def test_lines_that_cannot_be_read_are_passed_over_and_those_behind_them_are_told(lines: list[bytes]) -> None:
-    found = list(told([*lines, b'{"n":7,"kind":"x"}']))
+    found = list(readable([*lines, b'{"n":7,"kind":"x"}']))
     assert found[-1] == StreamLine(b'{"n":7,"kind":"x"}', {"n": 7, "kind": "x"})
     assert all(isinstance(one.record, dict) for one in found)
 
 
 def test_of_a_line_that_cannot_be_read_one_bounded_notice_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     bad = b'{"n":3,"paths":["\x1b[2J' + b"x" * 10_000
-    assert list(told([bad, b"[]", orjson.dumps({"oversized": 40_000_000, "head": '{"n":17'}), b"{}"])) == [
+    assert list(readable([bad, b"[]", orjson.dumps({"oversized": 40_000_000, "head": '{"n":17'}), b"{}"])) == [
         StreamLine(b"{}", {})
     ]
     notices = capsys.readouterr().err.splitlines()
@@ -51,7 +51,7 @@ def test_of_a_line_that_cannot_be_read_one_bounded_notice_is_given(capsys: pytes
 
 
 def test_a_line_of_an_older_version_with_half_a_character_is_told() -> None:
-    (one,) = told([b'{"paths":["bad\\udcff"]}'])
+    (one,) = readable([b'{"paths":["bad\\udcff"]}'])
     assert one.record == {"paths": ["bad\ufffd\\xff"]}
 
 

@@ -31,7 +31,7 @@ def allow(agent: str, text: str | None, rule: str, tool: str, once: bool, second
     wanted = {"rule": rule, "tool": tool, "text": common.whole_text(text or ""), "seconds": seconds}
     path = f"{common.agent_path(agent)}/allowances"
     given = common.daemon().post(path, {**wanted, "once": once or seconds is None})
-    terminal.answer(given, lambda: _told(given), as_json=as_json)
+    terminal.answer(given, lambda: _sentence(given), as_json=as_json)
 
 
 @click.command()
@@ -40,7 +40,7 @@ def allowances(as_json: bool) -> None:
     """List what agents are allowed at this moment beyond the rules."""
     given = common.daemon().get("/v1/allowances")
     terminal.answer(
-        given, lambda: "\n".join(map(_told, given)) or "Nothing is allowed beyond the rules.", as_json=as_json
+        given, lambda: "\n".join(map(_sentence, given)) or "Nothing is allowed beyond the rules.", as_json=as_json
     )
 
 
@@ -55,7 +55,7 @@ def revoke(agent: str, allowance: str, as_json: bool) -> None:
     terminal.answer(with_task_text(known), lambda: f"{agent} is not allowed that any more.", as_json=as_json)
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _sentence(one: Mapping[str, Any]) -> str:
     what = " ".join(filter(None, (one["tool"], one["text"] and f"`{clean(one['text'])}`", one["rule"])))
     often = (
         "as often as wanted" if one["uses"] is None else f"{one['uses']} more time" + ("s" if one["uses"] > 1 else "")

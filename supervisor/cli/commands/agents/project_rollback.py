@@ -33,7 +33,7 @@ def roll_back(
     if dry_run and as_json:
         terminal.echo_json(plan)
     elif not as_json:
-        terminal.echo("\n".join(_told(plan)))
+        terminal.echo("\n".join(_account(plan)))
     if dry_run:
         return
     if plan["unusual"] and not unusual:
@@ -53,7 +53,7 @@ def roll_back(
     terminal.answer(done, lambda: _came(done), as_json=as_json)
 
 
-def _told(plan: Mapping[str, Any]) -> list[str]:
+def _account(plan: Mapping[str, Any]) -> list[str]:
     """Return what a person should know before it."""
     lines = [f"Going back with {plan['project']} to {plan['checkpoint']} ({when(plan['at'], Clock().wall())})."]
     lines += _list("Tasks under way", plan["under_way"])

@@ -55,11 +55,11 @@ def forget(agent: str, branch: bool, force: bool, yes: bool, as_json: bool) -> i
         common.confirm(asked, f"That {agent} is to be forgotten was not confirmed")
     path = f"{common.agent_path(agent)}/forget"
     done: Removed = post_long(daemon, path, wanted, "forgetting", agent)
-    terminal.answer(done, lambda: _told(done), as_json=as_json)
+    terminal.answer(done, lambda: _sentence(done), as_json=as_json)
     return 0 if done["done"] and not done["left"] else common.FAILED
 
 
-def _told(done: Removed) -> str:
+def _sentence(done: Removed) -> str:
     if not done["done"]:
         return f"{done['agent']}: not forgotten: {clean(done['why'], 1_000)} To do it all the same: --force."
     gone = (

@@ -43,7 +43,7 @@ def timeline_steps(agent: Mapping[str, Any], lines: Iterable[StreamLine]) -> Ite
     view, start = View(), float(agent["started_at"])
     held: tuple[float, list[ViewLine]] | None = None
     for one in lines:
-        told = view.told(one.record)
+        told = view.view_lines(one.record)
         if not told:
             continue
         at = float(one.record.get("at") or start)

@@ -13,7 +13,7 @@ import click
 
 from monitors.contract.progress import Report
 from supervisor.cli import common
-from supervisor.cli.following import told
+from supervisor.cli.following import readable
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import shown
 from supervisor.cli.output.view import View
@@ -118,7 +118,7 @@ def _shower() -> Callable[[bytes], None]:
     view = View(width=terminal.width())
 
     def show(line: bytes) -> None:
-        for one in told([line]):
+        for one in readable([line]):
             for text in view.lines(one.record):
                 terminal.echo(text)
 

@@ -446,7 +446,7 @@ def _badness(result: Mapping[str, Any]) -> tuple[int, int, int]:
 def _tell(session: _Session) -> None:
     """Print a session's timeline: what happened, what would have been stopped, and issues as they came and went."""
     told = [(seq, f"{review.decision:<8} {clean(review.reasoning)}") for seq, review in session.result.stopped]
-    told += [(one.seq, text) for one in session.notes.seen if (text := _told(one))]
+    told += [(one.seq, text) for one in session.notes.seen if (text := _timeline_line(one))]
     told += [(at.at_event, _raised(at.issue)) for at in session.result.issues]
     times = {one.seq: one.mono for one in session.notes.seen}
     terminal.echo(session.path)
@@ -454,7 +454,7 @@ def _tell(session: _Session) -> None:
         terminal.echo(f"{seq:>6} {timedelta(seconds=int(times.get(seq, 0)))!s:>8} {text}")
 
 
-def _told(seen: Observation) -> str:
+def _timeline_line(seen: Observation) -> str:
     """One line of a timeline; empty for what says nothing to a person."""
     match seen:
         case UserSpoke():

@@ -57,7 +57,7 @@ def trust(directory: Path, accept: bool, revoke: bool, programs: bool, record: b
         digests = _digests(shown) if accept else {"digest": "", "hooks_digest": ""}
         if revoke or any(digests.values()):
             shown = daemon.post("/v1/trust", {"directory": where, "granted": accept, **digests})
-        terminal.answer(shown, lambda: told(shown), as_json=as_json)
+        terminal.answer(shown, lambda: described(shown), as_json=as_json)
 
     def look_at_programs(daemon: Client) -> None:
         shown: Shown = daemon.get("/v1/trust/programs")
@@ -142,7 +142,7 @@ def settle(daemon: Client, directory: str, wait: Callable[[int, None], bool] | N
     if not open_:
         return True
     if any(shown[f"{name}said"] is None for name in open_) and sys.stdin.isatty() and sys.stderr.isatty():
-        terminal.echo("\n".join(told(shown)), err=True)
+        terminal.echo("\n".join(described(shown)), err=True)
         terminal.ask("Let this count for agents here? [y/N]: ")
         if wait is not None and wait(sys.stdin.fileno(), None):
             terminal.echo(err=True)
@@ -182,7 +182,7 @@ def told_of_programs(shown: Shown) -> Iterator[str]:
         yield f"{clean(shown['said']['by'])} confirmed it."
 
 
-def told(shown: Shown) -> Iterator[str]:
+def described(shown: Shown) -> Iterator[str]:
     """Yield the settings of a repository in sentences for a person."""
     things = [*shown["things"], *shown["hooks"]]
     if shown["hooks_problem"]:

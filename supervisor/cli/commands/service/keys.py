@@ -72,12 +72,12 @@ def _keys(wanted: _Wanted, *, as_json: bool) -> None:
         shown = {"key": note.key, "slots": list(note.slots), "recovery": note.recovery, "recovery_key": made}
         terminal.echo_json(shown)
         return
-    terminal.echo("\n".join(_told(note)))
+    terminal.echo("\n".join(_account(note)))
     if made:
         terminal.echo(f"The recovery key, which is shown now and kept nowhere:\n{made}")
 
 
-def _told(note: "KeyNote") -> list[str]:
+def _account(note: "KeyNote") -> list[str]:
     if not note.slots:
         return ["Records are not encrypted: no key has a slot. See audit.encrypt."]
     about = {note.recovery: "the recovery key", note.key: "the key in use"}

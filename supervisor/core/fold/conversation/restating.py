@@ -36,7 +36,7 @@ class Restating:
         """The CLI shortened the conversation."""
         self.compactions += 1
 
-    def told(self) -> None:
+    def has_restated(self) -> None:
         """The task was said again."""
         self._restated = self.compactions
 

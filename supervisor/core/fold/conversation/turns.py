@@ -53,7 +53,7 @@ class Turns:
             return False
         return not (self.background or self.owed or self.commands_awaited)
 
-    def told(self, id_: str, text: str, *, by_a_person: bool = False) -> None:
+    def sent(self, id_: str, text: str, *, by_a_person: bool = False) -> None:
         """A message is on its way to the model."""
         self._untaken[id_] = text
         self._settled = False

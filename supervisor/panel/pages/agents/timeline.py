@@ -25,7 +25,9 @@ def timeline_rows(records: Iterable[Data], view: View) -> list[TimelineRow]:
         records: Events of one agent, in order.
         view: Remembers what was told of it.
     """
-    return [TimelineRow(int(record["n"]), row(record, lines)) for record in records if (lines := view.told(record))]
+    return [
+        TimelineRow(int(record["n"]), row(record, lines)) for record in records if (lines := view.view_lines(record))
+    ]
 
 
 def row(record: Data, lines: list[ViewLine]) -> h.Element:

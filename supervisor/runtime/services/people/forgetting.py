@@ -171,14 +171,14 @@ class Forgetting:
         checkpoints = await stores.forget_agent(note.agent, note.project or note.workspace)
         await anyio.to_thread.run_sync(self._remove_files, note)
         records = await self._kept.forget(
-            daemon.journal, daemon.board, daemon.metrics, note.words, lambda: self._told(note.by)
+            daemon.journal, daemon.board, daemon.metrics, note.words, lambda: self._journalled(note.by)
         )
         ids = await daemon.incidents.forget(note.words)
         left = await anyio.to_thread.run_sync(traces, self._places, note)
         await anyio.to_thread.run_sync(self._disk.unlink, self._places.forgetting)
         return Forgotten(note.agent, True, records, len(checkpoints), len(ids), kept, tuple(left))
 
-    def _told(self, by: str) -> int:
+    def _journalled(self, by: str) -> int:
         return self._daemon.happened(events.AgentForgotten(**self._daemon.stamp(""), by=by))
 
     def _remove_files(self, note: ForgettingNote) -> None:

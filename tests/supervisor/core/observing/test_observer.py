@@ -157,7 +157,7 @@ def test_a_subagents_lines_carry_the_call_that_started_it() -> None:
 
 def test_words_to_the_model_and_compaction_are_observations() -> None:
     observer = Observer()
-    assert observer.told("stop", "person", 3, 3.0) == [UserSpoke(seq=3, mono=3.0, text="stop", by="person")]
+    assert observer.message_sent("stop", "person", 3, 3.0) == [UserSpoke(seq=3, mono=3.0, text="stop", by="person")]
     compacted = feed(observer, {"type": "system", "subtype": "compact_boundary"})
     assert compacted == [ContextCompacted(seq=1, mono=1.0)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from supervisor.protocol.claude.prices import Price, Spent, price_of, told
+from supervisor.protocol.claude.prices import Price, Spent, price_of, reported_use
 
 OWN = Price(input=1.0, output=2.0, cache_write=3.0, cache_read=4.0)
 
@@ -48,5 +48,5 @@ def test_all_models_of_a_run_are_told_together() -> None:
         "claude-opus-5-5": {"inputTokens": 10, "outputTokens": 1, "costUSD": 0.2},
         "claude-haiku-4-5": {"cacheReadInputTokens": 5, "cacheCreationInputTokens": 2, "costUSD": 0.1},
     }
-    assert told(usage, 0.3, {}) == Spent(10, 2, 5, 1, 0.3)
-    assert told(usage, 0.3, {"claude-haiku-*": OWN}) == Spent(10, 2, 5, 1, 0.2 + 26e-6)
+    assert reported_use(usage, 0.3, {}) == Spent(10, 2, 5, 1, 0.3)
+    assert reported_use(usage, 0.3, {"claude-haiku-*": OWN}) == Spent(10, 2, 5, 1, 0.2 + 26e-6)

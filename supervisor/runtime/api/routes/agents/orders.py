@@ -219,7 +219,7 @@ def order_routes(api: FastAPI, daemon: OrderRouteParts) -> None:
             )
             daemon.happened(changed)
         await daemon.journal.written(daemon.journal.last)
-        return _told(daemon.board.orders.drain_of(project, {label} if label else ()))
+        return _drain_state(daemon.board.orders.drain_of(project, {label} if label else ()))
 
 
 def in_force_now(daemon: BoardParts) -> OrdersInForce:
@@ -236,12 +236,12 @@ def in_force_now(daemon: BoardParts) -> OrdersInForce:
         )
         for each in standing(daemon.board.orders)
     ]
-    parts = [_told(one) for one in orders_.drains.values() if one is not orders_.drain]
+    parts = [_drain_state(one) for one in orders_.drains.values() if one is not orders_.drain]
     until = None if orders_.autopilot is None else orders_.autopilot.until or 0.0
-    return OrdersInForce(drain=_told(orders_.drain), drains=parts, pauses=pauses, autopilot_until=until)
+    return OrdersInForce(drain=_drain_state(orders_.drain), drains=parts, pauses=pauses, autopilot_until=until)
 
 
-def _told(drain: events.DrainChanged | None) -> DrainState:
+def _drain_state(drain: events.DrainChanged | None) -> DrainState:
     if drain is None:
         return DrainState(on=False)
     where = {"repository": drain.project, "label": drain.label}

@@ -54,7 +54,7 @@ def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Boa
         """Interrupt the agent and give it another task: in words, or one of the store."""
         return await redirecting.redirect(agent, wanted, by)
 
-    def told(task: StoredTask) -> Response:
+    def answered(task: StoredTask) -> Response:
         return _json(_whole(task, board, dispatcher))
 
     @api.post("/v1/tasks", status_code=201, response_class=Response)
@@ -89,22 +89,22 @@ def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Boa
     @api.get("/v1/tasks/{task}", response_class=Response)
     async def show(task: str) -> Response:
         """One task, with its runs and its history."""
-        return told(board.tasks.get(task))
+        return answered(board.tasks.get(task))
 
     @api.post("/v1/tasks/{task}/edit", response_class=Response)
     async def edit(task: str, change: TaskChange, by: By) -> Response:
         """Change a task in the given fields. An agent that works on it goes on with what it was told."""
-        return told(await desk.edit(task, change, by))
+        return answered(await desk.edit(task, change, by))
 
     @api.post("/v1/tasks/{task}/cancel", response_class=Response)
     async def cancel(task: str, by: By, how: CancelBody | None = None) -> Response:
         """Take a task back. An agent that works on it is ended; its work is kept."""
-        return told(await desk.cancel(task, by, how.reason if how else ""))
+        return answered(await desk.cancel(task, by, how.reason if how else ""))
 
     @api.post("/v1/tasks/{task}/retry", response_class=Response)
     async def retry(task: str, by: By) -> Response:
         """Have a task tried again that failed, was parked or cancelled, or that waits for another attempt."""
-        return told(await desk.retry(task, by))
+        return answered(await desk.retry(task, by))
 
     @api.post("/v1/tasks/{task}/reorder", response_class=Response)
     async def reorder(task: str, where: PlaceBody, by: By) -> Response:
@@ -112,7 +112,7 @@ def task_routes(api: FastAPI, desk: TaskDesk, dispatcher: Dispatcher, board: Boa
         if where.place == "before" and not where.before:
             raise UsageError("The task to stand before is not named; nothing was changed.")
         before = desk.first(task) if where.place == "first" else where.before if where.place == "before" else ""
-        return told(await desk.reorder(task, before, by))
+        return answered(await desk.reorder(task, before, by))
 
 
 def _after(board: Board, after: str | None) -> Iterator[StoredTask]:

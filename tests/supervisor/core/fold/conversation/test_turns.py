@@ -19,13 +19,13 @@ def work(status: str, kind: str = "local_agent") -> BackgroundTask:
 
 def test_a_message_that_no_turn_took_is_owed_one_until_it_has_settled() -> None:
     turns = Turns()
-    turns.told("m1", "and the tests")
+    turns.sent("m1", "and the tests")
     owed = [turns.owed]
     turns.ended = result()
     owed.append(turns.owed)
     turns.settled()
     owed.append(turns.owed)
-    turns.told("m2", "hello?")
+    turns.sent("m2", "hello?")
     owed.append(turns.owed)
     assert owed == [False, True, False, True], "the turn that goes on may take it; a new message is waited for anew"
 
@@ -33,7 +33,7 @@ def test_a_message_that_no_turn_took_is_owed_one_until_it_has_settled() -> None:
 @pytest.mark.parametrize("how", ["taken", "prompted"])
 def test_a_message_that_was_taken_owes_nothing_and_is_not_carried_over(how: str) -> None:
     turns = Turns()
-    turns.told("m1", "and the tests", by_a_person=True)
+    turns.sent("m1", "and the tests", by_a_person=True)
     turns.taken("m1") if how == "taken" else turns.prompted("and the tests")
     turns.ended = result()
     assert not turns.owed
@@ -42,8 +42,8 @@ def test_a_message_that_was_taken_owes_nothing_and_is_not_carried_over(how: str)
 
 def test_of_two_messages_that_say_the_same_each_is_taken_by_itself() -> None:
     turns = Turns()
-    turns.told("m1", "go on", by_a_person=True)
-    turns.told("m2", "go on", by_a_person=True)
+    turns.sent("m1", "go on", by_a_person=True)
+    turns.sent("m2", "go on", by_a_person=True)
     turns.prompted("go on")
     assert turns.said == {"m2": "go on"}
 
@@ -96,7 +96,7 @@ def test_a_run_is_finished_once_its_turn_has_ended_and_nothing_starts_another() 
     finished = [turns.finished]
     turns.ended = result()
     finished.append(turns.finished)
-    turns.told("m1", "one more thing")
+    turns.sent("m1", "one more thing")
     finished.append(turns.finished)
     turns.taken("m1")
     finished.append(turns.finished)
@@ -117,5 +117,5 @@ def test_an_agent_that_waits_to_be_told_more_has_finished_until_it_is() -> None:
     turns.ended = result()
     turns.entered(AgentState.IDLE)
     finished = [turns.finished]
-    turns.told("m1", "more")
+    turns.sent("m1", "more")
     assert [*finished, turns.finished] == [True, False]
