@@ -265,7 +265,7 @@ class Reloading:
             return
         self._keep(says, way_out)
         what = (
-            f"The configuration changed and cannot be used: {says}. "
+            f"The configuration changed and cannot be used: {says}{'' if says.endswith('?') else '.'} "
             f"Nothing was changed; the policy {self.policy.digest} holds on."
         )
         self._fault("", "configuration_refused", what, Severity.HIGH, way_out)

@@ -139,7 +139,7 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_an_incident_wit
         here.file.write_text("rules: []\nreviewer:\n  risk_treshold: 2\n")
         incident = await here.incident("configuration_refused")
         assert f"{here.file}:3:3: unknown key 'risk_treshold' in reviewer" in incident["summary"]
-        assert "did you mean 'risk_threshold'?" in incident["summary"]
+        assert "did you mean 'risk_threshold'? Nothing was changed" in incident["summary"]
         assert (await here.asks("make deploy")).review.rule == "own.no-deploy"
         assert not here.base.events(events.PolicyChanged)
         assert "unknown key 'risk_treshold'" in await here.unused()
