@@ -30,7 +30,9 @@ from supervisor.runtime.shim.credentials import stranger
 if TYPE_CHECKING:  # what checks need is imported by each, since the first is to be told at once
     from supervisor.config.load import Loaded
     from supervisor.config.model import Config
+    from supervisor.config.sections.sandbox import SandboxInForce
     from supervisor.runtime.assembly.trusted_programs import TrustedPrograms
+    from supervisor.runtime.sandbox.machine import Facility
 
 OLDEST_PYTHON = (3, 11)
 """As in pyproject.toml."""
@@ -203,15 +205,20 @@ def containment(around: DoctorContext) -> DoctorFinding:
 
 def sandbox(around: DoctorContext) -> DoctorFinding:
     """Whether agents get the sandbox that is asked for, and which is the strongest here."""
-    from supervisor.runtime.sandbox.sandboxes import choose
+    from supervisor.runtime.assembly.settings import sandboxes
+
+    def in_force(config: "Config") -> "tuple[SandboxInForce, Facility]":
+        return sandboxes(config, places(around.environ, around.uid), around.environ).in_force()
 
     config = around.config()
-    kind, facility = choose(config.agent.sandbox, config.sandbox, around.environ)
+    kind, facility = in_force(config)
     if kind != "none":
         profile = config.sandbox.profile
         return DoctorFinding("sandbox", True, f"{kind}, profile {profile}: {facility.says}")
     try:
-        strongest, there = choose("auto", config.sandbox, around.environ)
+        strongest, there = in_force(
+            config.model_copy(update={"agent": config.agent.model_copy(update={"sandbox": "auto"})})
+        )
     except ChaperonError as error:
         says = f"none, so agents are held by review alone; {error.what}"
         return DoctorFinding("sandbox", None, says.replace(" Nothing was started.", ""), error.way_out)

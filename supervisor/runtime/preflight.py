@@ -21,13 +21,13 @@ from monitors.contract.tasks import Task
 from supervisor.config.environment import agent_environment
 from supervisor.config.load import ConfigSource, Loaded
 from supervisor.config.model import Config
+from supervisor.config.paths import places
 from supervisor.runtime.assembly import plugins
 from supervisor.runtime.assembly.interventions import PluginInterventions
 from supervisor.runtime.assembly.review_settings import review_settings
-from supervisor.runtime.assembly.settings import controller_settings, detector_settings
+from supervisor.runtime.assembly.settings import controller_settings, detector_settings, sandboxes
 from supervisor.runtime.exporters import make_exporters
 from supervisor.runtime.incidents.notifications import INSTALL_APPRISE, JOURNAL_SOCKET, ByApprise, SendError
-from supervisor.runtime.sandbox.sandboxes import choose
 
 MISTAKEN = ("chaperon.yml", "config.yaml", "config.yml", "chaperon.json", "chaperon.toml")
 """Names that a configuration file is given by mistake: those of other programs, and other endings. A policy in such a
@@ -146,7 +146,7 @@ def _launcher(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightP
 def _sandbox(config: Config, environ: Mapping[str, str]) -> Iterator[PreflightProblem]:
     """A sandbox that this machine does not give: no agent would start."""
     try:
-        choose(config.agent.sandbox, config.sandbox, environ)
+        sandboxes(config, places(environ, os.getuid()), environ).in_force()
     except ChaperonError as error:
         yield PreflightProblem(error.what.replace(" Nothing was started.", " No agent can be started."), error.way_out)
 

@@ -152,7 +152,8 @@ class Sandboxes:
             SandboxError: It cannot be had.
         """
         if self._found is None:
-            self._found = choose(self._wanted, self._section, self._environ)
+            kept = [path for path in (*self._hidden, self._home) if path != self._in_tmp]
+            self._found = choose(self._wanted, self._section, self._environ, kept)
         return self._found
 
     def wrap(self, site: LaunchSite) -> SandboxedLaunch:
@@ -328,7 +329,7 @@ class Sandboxes:
         read += [each for each in (apart, script and script.parent, script and GIT_HELPER) if each is not None]
         repository = [mount.target for mount in place.repository() if mount.kind == "write"]
         if not whole:
-            self._check_written(site.workspace)
+            self._check_workspace(site.workspace)
         plan = landlock.EntryPlan(
             seccomp.program(platform.machine()),
             files=not whole,
@@ -348,17 +349,14 @@ class Sandboxes:
         settings = {SHELL_PREFIX: str(apart)} if apart is not None else {}
         return SandboxedLaunch(tuple(words), str(program), {**site.environment, **git}, settings)
 
-    def _check_written(self, workspace: Path) -> None:
-        """Refuse a place to write that holds what is hidden: Landlock opens a folder whole, and takes nothing out."""
-        for place in (*LANDLOCK_WRITE, str(workspace)):
-            kept = self._hidden if place == str(workspace) else (*self._hidden, self._home)
-            for hidden in kept:
-                if hidden != self._in_tmp and Path(os.path.realpath(hidden)).is_relative_to(os.path.realpath(place)):
-                    raise SandboxError(
-                        f"Under Landlock agents write all of {place}, and {str(hidden)!r} lies in it, which they must not "
-                        "see; nothing was started.",
-                        way_out="Set agent.sandbox to bubblewrap, or start the daemon with that folder elsewhere.",
-                    )
+    def _check_workspace(self, workspace: Path) -> None:
+        """Refuse a workspace that holds what is hidden: Landlock opens a folder whole, and takes nothing out."""
+        if (found := _within(str(workspace), [path for path in self._hidden if path != self._in_tmp])) is not None:
+            raise SandboxError(
+                f"Under Landlock an agent writes all of its workspace {workspace}, and {str(found)!r} lies in it, which it "
+                "must not see; nothing was started.",
+                way_out="Set agent.sandbox to bubblewrap, or have the daemon keep that folder elsewhere.",
+            )
 
     def _shown(self, place: layout.HostLayout, further: Sequence[Path]) -> Iterator[Path]:
         """Yield what may be read; a folder that holds the home directory or chaperon's own is taken apart."""
@@ -382,18 +380,29 @@ def _written(path: str) -> Mount:
     return Mount("devices" if Path(path).is_relative_to("/dev") else "write", path, path)
 
 
-def _try_bubblewrap(_: SandboxSection, environ: Mapping[str, str]) -> machine.Facility:
+def _try_bubblewrap(_: SandboxSection, environ: Mapping[str, str], _kept: Sequence[Path]) -> machine.Facility:
     return machine.try_bubblewrap(environ)
 
 
-def _try_landlock(section: SandboxSection, _: Mapping[str, str]) -> machine.Facility:
+def _try_landlock(section: SandboxSection, _: Mapping[str, str], kept: Sequence[Path]) -> machine.Facility:
     found = machine.landlock()
-    if section.profile != "closed":
-        return found
-    return replace(found, works=False, says="Landlock closes no network, which the profile `closed` promises", mend="")
+    if section.profile == "closed":
+        says = "Landlock closes no network, which the profile `closed` promises"
+        return replace(found, works=False, says=says, mend="")
+    for place in () if section.profile in WHOLE_MACHINE else LANDLOCK_WRITE:
+        if (inside := _within(place, kept)) is not None:
+            says = f"Landlock opens {place} whole, in which {str(inside)!r} lies, which agents must not see"
+            return replace(found, works=False, says=says, mend="Have the daemon keep that folder elsewhere.")
+    return found
 
 
-TRIALS: dict[SandboxInForce, Callable[[SandboxSection, Mapping[str, str]], machine.Facility]] = {
+def _within(place: str, kept: Sequence[Path]) -> Path | None:
+    """Return one of the folders that lies in a place; None if none does."""
+    real = os.path.realpath(place)
+    return next((path for path in kept if Path(os.path.realpath(path)).is_relative_to(real)), None)
+
+
+TRIALS: dict[SandboxInForce, Callable[[SandboxSection, Mapping[str, str], Sequence[Path]], machine.Facility]] = {
     "bubblewrap": _try_bubblewrap,
     "landlock": _try_landlock,
 }
@@ -401,9 +410,15 @@ TRIALS: dict[SandboxInForce, Callable[[SandboxSection, Mapping[str, str]], machi
 
 
 def choose(
-    wanted: SandboxKind, section: SandboxSection, environ: Mapping[str, str]
+    wanted: SandboxKind, section: SandboxSection, environ: Mapping[str, str], kept: Sequence[Path] = ()
 ) -> tuple[SandboxInForce, machine.Facility]:
     """Return the sandbox that is asked for, once it was seen to work.
+
+    Args:
+        wanted: `agent.sandbox`.
+        section: What agents can reach.
+        environ: In whose PATH bubblewrap is looked for.
+        kept: Folders that no agent may see: Landlock gives that up for one in a place that every agent writes.
 
     Raises:
         SandboxError: It cannot be had.
@@ -413,7 +428,7 @@ def choose(
     tried: list[machine.Facility] = []
     for kind, trial in TRIALS.items():
         if wanted in ("auto", kind):
-            tried.append(trial(section, environ))
+            tried.append(trial(section, environ, kept))
             if tried[-1].works:
                 return kind, tried[-1]
     found = "; ".join(each.says for each in tried)
