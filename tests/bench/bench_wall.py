@@ -31,12 +31,16 @@ CLI_CALLS = 9
 CALLS = 80
 STREAMED = 64 * 2**20
 
+ELSEWHERE = Path("/srv/chaperon-bench")
+"""A home directory that is not there, for Landlock: it is refused where it cannot hide one, as below /tmp."""
+
 
 def held(base: Path, kind: SandboxKind, program: str) -> SandboxedLaunch:
     """Say how a program is started in the sandbox of an agent."""
     for name in ("home", "repo"):
         (base / name).mkdir(exist_ok=True)
-    made = Sandboxes(kind, SandboxSection(), base / "home", (base / "state",), os.environ)
+    home, hidden = (base / "home", (base / "state",)) if kind != "landlock" else (ELSEWHERE, ())
+    made = Sandboxes(kind, SandboxSection(), home, hidden, os.environ)
     environment = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}
     return made.wrap(LaunchSite(program, base / "repo", base / "repo", base / "state/own", environment))
 
