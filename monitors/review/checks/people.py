@@ -31,7 +31,8 @@ _CHATS = re.compile(
 )
 _CAMPAIGNS = re.compile(
     r"https?://[^\s\"']*/(?:campaigns?|singlesends?|broadcasts?|emailCampaigns|newsletters?|automations)/[^\s\"']*(?:send|schedule|trigger|start|publish|resume)"
-    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)",
+    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit"
+    r"|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit",
     re.IGNORECASE,
 )
 """How services for mail and notices are told to write to a whole list."""

@@ -15,6 +15,8 @@ from monitors.review.shell.invocation import Invocation
 _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
 """Programs that serve a directory to any client."""
 _COPIERS = frozenset({"tar", "zip", "7z", "rsync", "scp", "rclone", "cp", "bsdtar"})
+_GIT_WHOLE = frozenset({"archive", "bundle", "fast-export", "-p", "--patch"})
+"""Words by which git prints all of a repository, or its history with what was in the files."""
 _PACKERS = frozenset({"tar", "zip", "cpio", "rsync", "7z", "bsdtar", "dd"})
 _RAW = frozenset({"nc", "ncat", "netcat", "socat"})
 _CLIPBOARD = frozenset({"xclip", "xsel", "pbpaste", "wl-paste", "termux-clipboard-get"})
@@ -125,6 +127,9 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield sent_secret(f"sends what shows a secret to {what}", INSTEAD)
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
     packed = packed or (invocation.name in CLIENTS and source.name in _PACKERS and _takes_workspace(scene, source))
+    packed = packed or (
+        invocation.name in CLIENTS | _RAW and source.name == "git" and not _GIT_WHOLE.isdisjoint(source.args[:4])
+    )
     if packed and not stays(invocation):
         yield sent_secret(f"sends whole directories to {what}", "Send the files that are needed, by name.")
 

@@ -95,7 +95,7 @@ def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:
 _GUARDS = frozenset({"protection", "protections", "ruleset", "rulesets", "mfa", "2fa", "totp", "firewall", "waf", "encryption", "versioning", "audit", "retention", "guardrail", "guardrails", "lock", "locks", "protected"})  # fmt: skip
 """Things that keep others from harm."""
 _TURNS_OFF = frozenset({"disable", "delete", "remove", "bypass", "suspend", "unlock", "off"})
-_CHANGES = frozenset({"update", "set", "edit", "modify", "change", "configure", "put", "patch", "toggle"})
+_CHANGES = frozenset({"update", "set", "alter", "edit", "modify", "change", "configure", "put", "patch", "toggle"})
 _OFF = (False, None, 0, "", "off", "disabled", "none", "false", "no", "suspended")
 
 
@@ -105,11 +105,30 @@ _LETS = re.compile(
 """Beginnings and ends of the names of fields that let through what a protection keeps out."""
 
 
+_KEPT_SAFE = (
+    "deletion_protection",
+    "deletionProtection",
+    "DeletionProtection",
+    "termination_protection",
+    "disable_api_termination",
+    "point_in_time_recovery",
+    "backups_enabled",
+    "versioning_enabled",
+    "encryption_enabled",
+    "ssl_enforced",
+    "require_ssl",
+    "audit_logging",
+)
+"""Fields that keep a resource from loss; as false they leave it open to that."""
+
+
 def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
     """Whether the tool takes a protection away: by its verb, because it is given one as off, or is to let things by."""
+    changes = not _CHANGES.isdisjoint(verbs)
+    if changes and any(given.get(name) is False for name in _KEPT_SAFE):
+        return True
     if _GUARDS.isdisjoint(verbs):
         return False
-    changes = not _CHANGES.isdisjoint(verbs)
     said = [one for _, fields in islice(groups_of(given), 20) for one in islice(fields.items(), MAX_NAMED)]
     if changes and any(value is True and _LETS.match(str(name)) for name, value in said):
         return True
@@ -283,6 +302,10 @@ def _writes_to_many(server: list[str], verbs: list[str], given: Mapping[str, Any
     said = [one for _, fields in islice(groups_of(given), 20) for one in islice(fields.items(), MAX_NAMED)]
     if any(str(name).lower() in _SEGMENTS and value for name, value in said) and not _PUTS.isdisjoint(verbs):
         return True
+    if not _PUBLIC.isdisjoint({*server, *verbs}) and not (_PUTS | {"tweet", "share", "upload", "reply"}).isdisjoint(
+        verbs[:2]
+    ):
+        return True
     if not _CAMPAIGNS.isdisjoint(verbs) and not _STARTS.isdisjoint(verbs):
         return True
     if _WRITES_TO.isdisjoint(verbs):
@@ -303,6 +326,27 @@ MANY_PHONES = 3
 _PHONE = re.compile(r"\s*\+?\d[\d -]{6,18}\Z")
 _CATCHERS = frozenset({"mailhog", "mailpit", "mailcatcher", "mailtrap", "ethereal", "sandbox", "local"})
 """Servers that catch mail for tests."""
+_PUBLIC = frozenset(
+    {
+        "twitter",
+        "tweet",
+        "linkedin",
+        "facebook",
+        "instagram",
+        "mastodon",
+        "bluesky",
+        "bsky",
+        "reddit",
+        "tiktok",
+        "youtube",
+        "medium",
+        "threads",
+        "hackernews",
+        "substack",
+        "producthunt",
+    }
+)
+"""Places where any user reads what is put there in the name of a person or a company."""
 _SEGMENTS = frozenset({"included_segments", "segment_ids", "segments", "segment_id", "list_ids", "audience_id"})
 _SCOPES = frozenset({"all_users", "all_contacts", "all_customers", "all_members"})
 _PUTS = frozenset({"create", "send", "publish", "schedule", "post", "push", "trigger"})

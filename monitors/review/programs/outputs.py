@@ -100,6 +100,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         for word in scene.book.operands(invocation):
             if word.known and ("/" in word or word[:1] == "~"):
                 yield writes(scene, invocation, word, how="edits")
+    for word in _unpacked_to(invocation):
+        yield writes(scene, invocation, word)
     if name in _PACKS and not any(_KEEPS_PLAIN.match(word) for word in invocation.args):
         for word in operands(invocation, "-S --suffix -T --threads -b -p"):
             yield writes(scene, invocation, word, how="replaces")
@@ -117,6 +119,15 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield _edited(scene, invocation, word)
     elif name not in _KEEPS and any("/" in word for word in invocation.args) and not scene.reads_only(invocation):
         yield from _handed(scene, invocation)
+
+
+def _unpacked_to(invocation: Invocation) -> Iterator[Arg]:
+    """The folder into which an archive is unpacked, if it is attached to an option, or given to a module of Python."""
+    words = invocation.args
+    if invocation.name in ("7z", "7za", "7zr", "7zz") and words[:1] in (["x"], ["e"]):
+        yield from (arg(word[2:], known=word.known) for word in words if word[:2] == "-o" and len(word) > 2)
+    elif words[:1] == ["-m"] and words[1:2] in (["zipfile"], ["tarfile"]) and words[2:3] in (["-e"], ["--extract"]):
+        yield from words[4:5]
 
 
 def _changes(scene: Scene, invocation: Invocation, options: str) -> bool:

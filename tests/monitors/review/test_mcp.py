@@ -26,6 +26,7 @@ def reviewed(tool: str, given: Mapping[str, Any]) -> Review:
         ("github__update_branch_protection", {"branch": "main", "allow_force_pushes": True, "enforce_admins": True}),
         ("gitlab__update_protected_branch", {"name": "main", "allow_force_push": True}),
         ("github__set_branch_protection", {"branch": "main", "rules": {"allow_deletions": True}}),
+        ("aws__rds_modify", {"db_instance": "a", "deletion_protection": False}),
         ("cloud__disable_firewall", {"zone": "a"}),
         ("gmail__delete_messages", {"query": "in:anywhere"}),
         ("gmail__delete_message", {"id": "1", "permanent": True}),
