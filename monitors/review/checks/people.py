@@ -67,7 +67,7 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
             for word in words
         )
         sends = sends or any(word in ("POST", "PUT") for word in words[:3])
-        if not sends:
+        if not sends or not {"-G", "--get"}.isdisjoint(words):
             return False
         said = any(_SAID.match(word) and EVERY_ONE.match(_SAID.sub("", word)) for word in words)
         return (
