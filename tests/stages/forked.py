@@ -21,13 +21,17 @@ DAEMONS = ("daemon", "merge_daemon", "project_daemon", "rollback_daemon")
 FORKS.set_forkserver_preload(
     [
         "pytest",
+        "anyio._backends._asyncio",
         "supervisor.cli.__main__",
         "supervisor.cli.commands.policy.replay",
         "supervisor.cli.commands.work.run",
         "supervisor.panel.command",
+        "supervisor.runtime.attached.door",
         "supervisor.runtime.reading.process",
+        "supervisor.runtime.sandbox.planted",
         "supervisor.runtime.service",
         *(f"tests.kill.{name}" for name in DAEMONS),
+        "tests.stages.first_use",
     ]
 )
 

@@ -54,13 +54,18 @@ def _be(channel: socket.socket, environ: dict[str, str], cwd: Path) -> None:
 
 
 def read_forked() -> None:
-    """Have reading processes forked, from here on in this process."""
+    """Have reading processes forked, from here on in this process and in none that is forked of it."""
     setattr(reader, _start_a_program.__name__, _start)
+    os.register_at_fork(after_in_child=_as_daemons_do)  # else each would start a server of its own
+
+
+def _as_daemons_do() -> None:
+    setattr(reader, _start_a_program.__name__, _start_a_program)
 
 
 @pytest.fixture(autouse=True)
 def _as_a_program() -> Iterator[None]:
     """For tests of the process itself: it is the program that a daemon starts, and its child."""
-    setattr(reader, _start_a_program.__name__, _start_a_program)
+    _as_daemons_do()
     yield
-    read_forked()
+    setattr(reader, _start_a_program.__name__, _start)
