@@ -1,10 +1,10 @@
 """Expansion: what a word becomes once variables, substitutions and braces are replaced, as far as that is known."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.tree import Node, Part, Word
+from monitors.review.shell.tree import Group, Node, Part, Word
 
 MAX_FIELDS = 64
 """Most words that braces and splitting make of one; `{1..100000}` is cut, and what is cut counts as not known."""
@@ -16,6 +16,21 @@ MAX_VALUE = 65_536
 
 Value = list[Arg]
 """A variable's value: one word, or an array's."""
+
+
+class Scattered(Value):
+    """The elements of an array that do not all stand at the numbers of their places.
+
+    Args:
+        words: The elements.
+        keys: The key of each, where they are known.
+    """
+
+    def __init__(self, words: Iterable["Arg"], keys: Iterable[str] = ()) -> None:
+        super().__init__(words)
+        self.of = dict(zip(keys, self, strict=False))
+
+
 Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
 """Runs a substitution's script and returns its output, if known, and the commands that print it."""
 
@@ -23,6 +38,22 @@ _SPLIT = re.compile(r"[ \t\n]+")
 _BRACES = re.compile(r"\{([^{}\s]*(?:,|\.\.)[^{}\s]*)\}")
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 _GLOB = re.compile(r"[*?\[]")
+_ALL = ("[@]", "[*]")
+_SUBSCRIPT = re.compile(r"\w\[")
+_SUBSTITUTIONS = ("$(", "`", "<(", ">(")
+
+
+def substitutes(text: str) -> bool:
+    """Whether something in the text may be a substitution."""
+    return any(mark in text for mark in _SUBSTITUTIONS)
+
+
+def subscripted(text: str) -> bool:
+    """Whether something in the text may be a substitution in a subscript, which arithmetic expands once more."""
+    if "[" not in text or not substitutes(text):
+        return False
+    found = _SUBSCRIPT.search(text)
+    return found is not None and any(text.rfind(mark) >= found.end() for mark in _SUBSTITUTIONS)
 
 
 class _Field:
@@ -49,7 +80,7 @@ class _Field:
         return arg(self.text, known=self.known, glob=self.glob, source=self.source)
 
 
-def expand(word: Word, variables: Mapping[str, Value], substitute: Substitution) -> list[Arg]:
+def expand(word: Word, variables: dict[str, Value], substitute: Substitution) -> list[Arg]:
     """The words that a command gets for this one; mostly exactly one."""
     if word.parts is None:
         return [arg(word.text)]
@@ -60,7 +91,12 @@ def expand(word: Word, variables: Mapping[str, Value], substitute: Substitution)
             made.extend(_braces(field))
         else:
             made.append(field.made())
-    return made if len(made) <= MAX_FIELDS else [*made[:MAX_FIELDS], _more()]
+    return limited(made)
+
+
+def limited(words: Value) -> Value:
+    """Return no more words than may be made of one: behind the last stands one that may be anything."""
+    return words if len(words) <= MAX_FIELDS else type(words)([*words[:MAX_FIELDS], _more()])
 
 
 def _more() -> Arg:
@@ -68,11 +104,17 @@ def _more() -> Arg:
     return arg("$MORE_WORDS", known=False)
 
 
-def expand_one(word: Word, variables: Mapping[str, Value], substitute: Substitution) -> Arg:
+def expand_one(word: Word, variables: dict[str, Value], substitute: Substitution) -> Arg:
     """The same where the shell does not split: assignments, redirections, here-documents."""
     if word.parts is None:
         return arg(word.text)
     fields = _fields([_as_quoted(part) for part in word.parts], variables, substitute)
+    if len(fields) > 1 and any(part.name in ("@", "*") or part.name[-3:] in _ALL for part in word.parts):
+        joined = _Field()
+        joined.add(" ".join(field.text for field in fields))
+        joined.known = joined.known and all(field.known for field in fields)
+        joined.source = tuple(one for field in fields for one in field.source)
+        return joined.made()
     return fields[0].made() if fields else arg("")
 
 
@@ -90,7 +132,7 @@ def _as_quoted(part: Part) -> Part:
     )
 
 
-def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Substitution) -> list[_Field]:
+def _fields(parts: list[Part], variables: dict[str, Value], substitute: Substitution) -> list[_Field]:
     fields: list[_Field] = []
     field = _Field()
     exists = False
@@ -112,7 +154,7 @@ def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Subst
             field.known = False
             field.source = (*field.source, *source)
             continue
-        for index, value in enumerate(values if len(values) <= MAX_FIELDS else [*values[:MAX_FIELDS], _more()]):
+        for index, value in enumerate(limited(values)):
             if index:
                 if len(fields) >= MAX_FIELDS:
                     break
@@ -128,7 +170,7 @@ def _fields(parts: list[Part], variables: Mapping[str, Value], substitute: Subst
     return fields
 
 
-def _separates(part: Part, variables: Mapping[str, Value]) -> bool:
+def _separates(part: Part, variables: dict[str, Value]) -> bool:
     """Whether an unquoted variable begins with a blank, and so ends the word before it: `rm${IFS}-rf`."""
     if part.kind != "variable" or part.quoted or part.operator:
         return False
@@ -137,7 +179,7 @@ def _separates(part: Part, variables: Mapping[str, Value]) -> bool:
 
 
 def _values(
-    part: Part, variables: Mapping[str, Value], substitute: Substitution
+    part: Part, variables: dict[str, Value], substitute: Substitution
 ) -> tuple[list[Arg] | None, tuple[Invocation, ...]]:
     if part.kind == "variable":
         value = _variable(part, variables, substitute)
@@ -146,7 +188,7 @@ def _values(
         return (value if part.quoted or part.name in ("@", "*") else list(_split(value, variables.get("IFS")))), ()
     if part.kind == "arithmetic":
         if part.default is not None:
-            expand_one(part.default, variables, substitute)
+            evaluate(expand_one(part.default, variables, substitute), substitute)
         return None, ()
     text, source = substitute(part.script or [])
     if part.kind == "process" or text is None:
@@ -155,6 +197,12 @@ def _values(
     if part.quoted:
         return [arg(text)], ()
     return [arg(word) for word in _SPLIT.split(text) if word], ()
+
+
+def evaluate(text: Arg, substitute: Substitution) -> None:
+    """Go through the substitutions that arithmetic finds in what a text of it is expanded to."""
+    if text.known and subscripted(text):
+        substitute([Group("$", [], [Word(str(text))])])
 
 
 _USUAL_IFS = " \t\n"
@@ -175,36 +223,35 @@ def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
                 yield arg(piece, known=word.known, glob=bool(_GLOB.search(piece)), source=word.source)
 
 
-def _variable(part: Part, variables: Mapping[str, Value], substitute: Substitution) -> list[Arg] | None:
+def _variable(part: Part, variables: dict[str, Value], substitute: Substitution) -> list[Arg] | None:
     if part.script:
         substitute(part.script)
     name, _, index = part.name.partition("[")
     if name[:1] == "#" and len(name) > 1:
         return None
     if name[:1] == "!" and index in ("@]", "*]"):
-        begin = f"{name[1:]}["
-        return [arg(one[len(begin) : -1]) for one in variables if one.startswith(begin)] or None
+        value = variables.get(name[1:])
+        return [arg(key) for key in value.of] or None if isinstance(value, Scattered) else None
     if name[:1] == "!" and len(name) > 1:
         pointer = variables.get(name[1:])
         name = pointer[0] if pointer else name
     value = variables.get(name)
     if value is not None and index:
-        value = _element(name, index.removesuffix("]"), value, variables)
+        value = _element(index.removesuffix("]"), value, variables)
     if not part.operator:
         return value
     return _operated(part, value, variables, substitute)
 
 
-def _element(name: str, index: str, value: Value, variables: Mapping[str, Value]) -> Value | None:
+def _element(index: str, value: Value, variables: Mapping[str, Value]) -> Value | None:
     """An element of an array by its key, or else by its number; None if it is not known."""
     if index in ("@", "*"):
         return value
     pointer = _INDEX_VARIABLE.fullmatch(index)
     held = variables.get(pointer[1]) if pointer else None
-    key = str(held[0]) if held and len(held) == 1 else index.strip("\"'")
-    own = variables.get(f"{name}[{key}]")
-    if own is not None:
-        return own
+    key = str(held[0]) if held and len(held) == 1 and held[0].known else index.strip("\"'")
+    if isinstance(value, Scattered):
+        return [value.of[key]] if key in value.of else None
     number = int(key) if re.fullmatch(r"-?[0-9]{1,5}", key) else len(value)
     return [value[number]] if -len(value) <= number < len(value) else None
 
@@ -213,15 +260,25 @@ _INDEX_VARIABLE = re.compile(r"\"?\$\{?([A-Za-z_]\w{0,60})\}?\"?")
 
 
 def _operated(
-    part: Part, value: Value | None, variables: Mapping[str, Value], substitute: Substitution
+    part: Part, value: Value | None, variables: dict[str, Value], substitute: Substitution
 ) -> list[Arg] | None:
     operator = part.operator
     given = expand_one(part.default, variables, substitute) if part.default is not None else arg("")
     if operator in (":-", "-", ":=", "="):
-        return value if value and (value[0] or operator in ("-", "=")) else [given]
+        if value and (value[0] or operator in ("-", "=")):
+            return value
+        if operator[-1] == "=" and part.name.isidentifier():
+            variables[part.name] = [given]
+        elif operator[-1] == "=":
+            variables.pop(part.name.partition("[")[0], None)
+        return [given]
     if operator in (":+", "+"):
         return [given] if value else value
-    if value and operator[:1] == ":" and part.name[-3:] in ("[@]", "[*]"):
+    if operator[:1] == ":" and operator != ":?":
+        evaluate(arg(f"x{given}", known=given.known), substitute)  # its first character went with the colon
+    elif operator == "@" and given == "P":
+        substitute([Group("$", [], [Word(str(word)) for word in value or () if word.known and substitutes(word)])])
+    if value and operator[:1] == ":" and part.name[-3:] in _ALL:
         return _sliced(value, part.text)
     if operator in (":?", "?") or not value or not all(word.known for word in value):
         return value

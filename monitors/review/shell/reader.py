@@ -14,13 +14,14 @@ from monitors.review.shell.tree import (
     Function,
     Group,
     Node,
+    Part,
     Pipeline,
     Redirect,
     ShellScript,
     Simple,
     Word,
 )
-from monitors.review.shell.words import LITERAL, TooMuch, Words
+from monitors.review.shell.words import LITERAL, MAX_UNCLOSED, PLAIN_INDEX, TooMuch, Words, commands_within
 
 MAX_BYTES = 262_144
 """Longest script read, in characters. A large file written by a here-document stays below; a megabyte of shell is no
@@ -28,7 +29,8 @@ command."""
 _BLANKS = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _EMPTY = re.compile(r"\n[ \t\r\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(?:\[(" + PLAIN_INDEX + r")\])?(\+?)=|\[)")
+_EQUALS = re.compile(r"(\+?)=")
 _REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)")
 _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
@@ -38,6 +40,7 @@ _TIME_PROGRAM = re.compile(r"time[ \t]+-(?!p\s)")
 _RESERVED = re.compile(LITERAL.pattern + r"+(?![$`'\"]|\\.)")
 """A word that may be one of the shell's own: behind it nothing stands that would be part of it, `}""`."""
 _PAIRS = {"(": ")", "{": "}"}
+_ENDS_WORD = " \t\r\n;&|)<>"
 
 
 MAX_REMEMBERED = 1_000
@@ -65,6 +68,20 @@ def _read(text: str, depth: int) -> ShellScript:
     except TooMuch as stop:
         too_much = str(stop)
     return ShellScript(reader.top, reader.problem, too_much)
+
+
+def substitutions(text: str, depth: int = 0) -> ShellScript:
+    """Read the substitutions alone in a text that the shell expands once more: arithmetic, a subscript, a prompt.
+
+    Quotes protect nothing in it. What is not proper shell is no problem, since it may never be expanded.
+    """
+    reader = _Reader(text[:MAX_BYTES], depth)
+    too_much = "" if len(text) <= MAX_BYTES else f"longer than {MAX_BYTES} characters"
+    try:
+        reader.top = commands_within(reader.double(until=""))
+    except TooMuch as stop:
+        too_much = str(stop)
+    return ShellScript(reader.top, "", too_much)
 
 
 remembered = lru_cache(maxsize=128)(_read)
@@ -117,6 +134,10 @@ class _Reader(Words):
         self.unended: set[str] = set()
         self.substituting = False
         """Whether it stands in `$(…)`, where a delimiter with a `)` in its line ends a document."""
+        self.defined: set[str] = set()
+        """The functions so far."""
+        self.in_condition = False
+        """Whether it stands between `if` or `while` and what depends on it."""
         self.joined = ""
         """The mark between the latest pipeline and the next: `&&`, `||`, or empty."""
 
@@ -211,10 +232,18 @@ class _Reader(Words):
                 self.count()
             else:
                 node = self.pipeline()
-                into.append(Group("&&||" if chained else "||", [node]) if behind == "||" else node)
+                if behind == "||" or (behind and self.gives(node)):
+                    node = Group("&&||" if chained and behind == "||" else behind, [node])
+                into.append(node)
                 behind = self.joined
                 chained = behind == "&&" or (chained and behind == "||")
         self.depth -= 1
+
+    def gives(self, node: Node) -> bool:
+        """Whether a node gives a name its meaning, or may do so: it matters then whether it is run."""
+        if isinstance(node, Simple):
+            return not node.words or node.words[0].text in _GIVES or node.words[0].text in self.defined
+        return not isinstance(node, Pipeline)
 
     def peek_word(self) -> str:
         match = _RESERVED.match(self.text, self.at)
@@ -309,20 +338,24 @@ class _Reader(Words):
         kind = self.peek_word()
         last = "fi" if kind == "if" else "done"
         self.at += len(kind)
-        group = Group(kind, [])
-        self.lists_until(group.body, last)
+        group = Group("if" if kind == "if" else "while", [])
+        self.lists_until(group.body, last, first=kind)
         return self.redirected(group)
 
-    def lists_until(self, into: list[Node], last: str) -> None:
+    def lists_until(self, into: list[Node], last: str, *, first: str = "") -> None:
+        outer, self.in_condition = self.in_condition, first in ("if", "while", "until")
         while self.at < self.end:
             self.commands(into)
             word = self.peek_word()
             if word == last:
                 self.at += len(word)
+                self.in_condition = outer
                 return
             if word not in ("then", "else", "elif", "do"):
                 break
+            self.in_condition = word == "elif"
             self.at += len(word)
+        self.in_condition = outer
         self.problem = self.problem or f"no `{last}` that closes"
 
     def loop(self) -> Node:
@@ -423,6 +456,7 @@ class _Reader(Words):
         if self.at >= self.end or self.text[self.at] == ")":
             return Function(name, [])
         self.deeper()
+        self.defined.add(name)
         node = Function(name, [self.command()])
         self.depth -= 1
         return node
@@ -513,10 +547,15 @@ class _Reader(Words):
                     return self.function_body(command.words[0].text)
                 self.problem = self.problem or "a `(` amid words"
                 break
-            if not command.words and (assignment := _ASSIGNMENT.match(self.text, self.at)):
-                command.assignments.append(self.assignment(assignment))
+            if not command.words and (assignment := self.assignment()):
+                command.assignments.append(assignment)
                 continue
-            if char == "{" and command.words and self.text[self.at + 1 : self.at + 2] in (" ", "\t", "\n"):
+            if (
+                char == "{"
+                and self.in_condition
+                and command.words
+                and self.text[self.at + 1 : self.at + 2] in (" ", "\t", "\n")
+            ):
                 return Group("{", [command, self.bracketed("{")])  # zsh's `if true { … }`; words to bash
             command.words.append(self.word())
             if command.words[0].text in _DECLARES and command.words[0].parts is None:
@@ -526,30 +565,57 @@ class _Reader(Words):
     def declarations(self, command: Simple) -> None:
         """`export A=b`, `local -a x=(…)`: assignments behind the word are assignments."""
         self.blanks()
-        while self.at < self.end and (assignment := _ASSIGNMENT.match(self.text, self.at)):
-            command.assignments.append(self.assignment(assignment))
+        while self.at < self.end and (assignment := self.assignment()):
+            command.assignments.append(assignment)
             self.blanks()
 
-    def assignment(self, match: re.Match[str]) -> Assignment:
+    def assignment(self) -> Assignment | None:
+        match = _ASSIGNMENT.match(self.text, self.at)
+        if not match:
+            return None
+        if match[3] is None:
+            found = self.index(match.end())
+            return found and self.assigned(match[1], found[0], appends=found[1] == "+")
         self.at = match.end()
-        appends = match[3] == "+"
-        if match[2] and match[1] in ("BASH_CMDS", "BASH_ALIASES") and self.at < self.end:
-            return Assignment(f"{match[1]}{match[2]}", [self.word()], appends=appends)
-        if match[2] and self.subscript(match[2]) is not None:
-            rest = Assignment(match[1], [self.word() if self.at < self.end else Word("")], appends=appends)
-            rest.values.append(Word(match[2], self.expansions(match[2])))
-            return rest
-        if self.text.startswith("(", self.at):
-            values = self.array()
-            if self.at < self.end and self.text[self.at] not in " \t\r\n;&|)<>":
-                values.append(self.word())  # what follows the bracket belongs to it, also if it begins as a comment
-            return Assignment(match[1], values, appends=appends, array=True)
+        index = None if match[2] is None else Word(match[2], self.expansions(match[2]) if "$" in match[2] else None)
+        return self.assigned(match[1], index, appends=match[3] == "+")
+
+    def index(self, start: int) -> tuple[Word, str] | None:
+        """Read a subscript and the `=` or `+=` behind it; None if it has no end, or something else is behind it."""
+        if self.unclosed[0] >= MAX_UNCLOSED:
+            return None
+        before = self.at, self.problem, list(self.pending)
+        self.at = start
+        parts = self.double(until="]")
+        stop = self.at - 1
+        equals = _EQUALS.match(self.text, self.at)
+        if equals:
+            self.at = equals.end()
+            return Word(self.text[start:stop], parts), equals[1]
+        self.at, self.problem, self.pending = before
+        self.unclosed[0] += 1
+        return None
+
+    def assigned(self, name: str, index: Word | None, *, appends: bool) -> Assignment:
+        start = self.at
+        if not self.text.startswith("(", start):
+            return Assignment(name, [self.value()], appends=appends, index=index)
+        values = self.array()
+        if self.at >= self.end or self.text[self.at] in _ENDS_WORD:
+            return Assignment(name, values, appends=appends, array=True, index=index)
+        # What follows the bracket belongs to it, also if it begins as a comment: the whole is a text, and no array.
+        values.append(self.word())
+        script = commands_within([part for word in values for part in word.parts or ()])
+        whole = self.text[start : self.at]
+        return Assignment(name, [Word(whole, [Part("variable", whole, script=script)])], appends=appends, index=index)
+
+    def value(self) -> Word:
+        """Read what a variable is assigned, which may be nothing."""
         substituted = self.text.startswith(("<(", ">("), self.at)
-        if self.at >= self.end or (self.text[self.at] in " \t\r\n;&|)<>" and not substituted):
+        if self.at >= self.end or (self.text[self.at] in _ENDS_WORD and not substituted):
             self.count()
-            return Assignment(match[1], [Word("")], appends=appends)
-        key = match[2][1:-1].strip("\"'") if match[2] and "$" not in match[2] else ""
-        return Assignment(f"{match[1]}[{key}]" if key else match[1], [self.word()], appends=appends)
+            return Word("")
+        return self.word()
 
     def array(self) -> list[Word]:
         self.at += 1
@@ -564,6 +630,14 @@ class _Reader(Words):
                 return values
             if char == "\n":
                 self.newline()
+            elif char == "[" and (found := self.index(self.at + 1)):
+                index, value = found[0], self.value()
+                parts = [Part("quoted", "["), *(index.parts or ()), Part("quoted", "]=")]
+                if processes := self.substituted(index.text):
+                    parts.append(Part("variable", script=processes))
+                values.append(
+                    Word(f"[{index.text}]={value.text}", [*parts, *(value.parts or [Part("quoted", value.text)])])
+                )
             elif char in ";&|<>(" and not self.text.startswith(("<(", ">("), self.at):
                 self.at += 1
                 self.count()
@@ -615,3 +689,16 @@ _COMPOUND = {
     **dict.fromkeys(_BEFORE, _Reader.prefix),
 }
 _DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_GIVES = _DECLARES | {
+    "shift",
+    "read",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "set",
+    "unset",
+    "eval",
+    ".",
+    "source",
+}

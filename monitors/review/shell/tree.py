@@ -60,13 +60,17 @@ class Redirect:
 class Assignment:
     """`NAME=value` before a command, or alone; with the words of an array, `NAME=(one two)`."""
 
-    __slots__ = ("appends", "array", "name", "values")
+    __slots__ = ("appends", "array", "index", "name", "values")
 
-    def __init__(self, name: str, values: list[Word], *, appends: bool, array: bool = False) -> None:
+    def __init__(
+        self, name: str, values: list[Word], *, appends: bool, array: bool = False, index: Word | None = None
+    ) -> None:
         self.array = array
         self.name = name
         self.values = values
         self.appends = appends
+        self.index = index
+        """The subscript of `NAME[subscript]=value`."""
 
 
 class Simple:
@@ -98,6 +102,7 @@ class Group:
         self.kind = kind
         """`{`, `(`, `if`, `while`, `for`, `case`, `[[`, `((`; `&` for what the shell does not wait for.
 
+        `$` for words whose substitutions the shell goes through once more.
         `||` for what runs if the command before it fails, and `&&||` if one of several before it does.
         """
         self.body = body

@@ -6,9 +6,9 @@ through too.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from monitors.review.shell.expand import Value
+from monitors.review.shell.expand import Value, subscripted, substitutes
 from monitors.review.shell.invocation import (
     NO_INPUT,
     Arg,
@@ -20,7 +20,7 @@ from monitors.review.shell.invocation import (
     program_name,
 )
 from monitors.review.shell.launch import LaunchedCommand, LauncherBook
-from monitors.review.shell.reader import read
+from monitors.review.shell.reader import read, substitutions
 from monitors.review.shell.shells import OWN_INPUT, ShellUse, shell_use
 from monitors.review.shell.state.bounds import (
     MAX_EXPANDED,
@@ -37,7 +37,7 @@ from monitors.review.shell.state.folders import FolderLookups, NoFolders
 from monitors.review.shell.state.input_words import with_piped
 from monitors.review.shell.state.overlay import MAX_FILES, MAX_LINKS, MAX_TEXT, Overlay
 from monitors.review.shell.state.rows import in_rows
-from monitors.review.shell.state.shell_state import SHIFTED, ShellState
+from monitors.review.shell.state.shell_state import MAX_SHIFTED, SHIFTED, ShellState
 from monitors.review.shell.state.texts import Texts, runs_input
 from monitors.review.shell.state.turns import (
     MAX_OTHER_TURNS,
@@ -48,7 +48,7 @@ from monitors.review.shell.state.turns import (
     stepped,
     turning,
 )
-from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, Simple, simples
+from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, ShellScript, Simple, Word, simples
 
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
@@ -62,10 +62,14 @@ _SYSTEM_PATH = frozenset({"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SOURCE = "BASH_SOURCE"
 """The file of the commands that run, as it was named."""
+_TABLES_OF_COMMANDS = frozenset({"BASH_CMDS", "BASH_ALIASES"})
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
 _EVALUATE = frozenset({"let", "test", "[", "printf", "read", "unset", "mapfile", "readarray", "declare", "typeset", "local", "export", "readonly", "wait"})  # fmt: skip
 """Builtins that take names of variables, or arithmetic, and expand the subscripts in these."""
+_COMPOUND = re.compile(r"([A-Za-z_]\w*)\+?=\(")
+_BRANCHES = frozenset({"if", "case", "while", "for", "||", "&&||", "&&"})
+"""Groups of commands that may be left out."""
 _PLAIN = re.compile(r"\s*\w[\w./@%+~=:, -]*")
 """Aliases that are one command with its words; others are gone through where they are made."""
 
@@ -111,12 +115,12 @@ class Walk:
         self._active: list[str] = []
         self._launchers = launchers
         self._code = code
-        self._references: dict[str, str] = {}
         self._turns = 0
         self._other_turns = 0
         self._partial: set[int] = set()
         self._depth = 0
         self._at = ""
+        self._defined: dict[str, list[Node]] = {}
         self._defined_in: dict[str, str] = {}
         self._source_of: dict[str, Value] = {}
         self._locals: set[str] = set()
@@ -143,8 +147,10 @@ class Walk:
 
     # ── scripts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def script(self, text: str, stdin: Input = NO_INPUT) -> Output:
-        """Go through a script given as text."""
+    def script(
+        self, text: str, stdin: Input = NO_INPUT, *, reading: Callable[[str, int], ShellScript] = read
+    ) -> Output:
+        """Go through a script given as text, or through what is read of it otherwise."""
         if self._depth >= MAX_SCRIPTS:
             self._bounds.beyond(f"scripts nested deeper than {MAX_SCRIPTS}")
             return None, ()
@@ -152,7 +158,7 @@ class Walk:
         if self._depth and self._bounds.read > MAX_READ:
             self._bounds.beyond(f"scripts in scripts of more than {MAX_READ} characters")
             return None, ()
-        script = read(text, self._depth)
+        script = reading(text, self._depth)
         if script.problem and self._at:
             self.unclear_in.setdefault(self._at, script.problem)
         elif script.problem:
@@ -172,19 +178,19 @@ class Walk:
 
     def _left_over(self) -> None:
         """Go through traps, which run last, and through functions that were never called."""
-        while self._traps or not self._called.issuperset(self._state.functions):
+        while self._traps or not self._called.issuperset(self._defined):
             if self._traps:
                 self._deeper(*self._traps.pop())
                 continue
-            name = next(name for name in self._state.functions if name not in self._called)
+            name = next(name for name in self._defined if name not in self._called)
             self._called.add(name)
-            self._body(name, NO_INPUT)
+            self._body(name, self._defined[name], NO_INPUT)
 
-    def _body(self, name: str, stdin: Input) -> Output:
+    def _body(self, name: str, body: list[Node], stdin: Input) -> Output:
         """Go through a function, as a part of the script that has it."""
         before = self._state.variables.get(_SOURCE)
         self._state.set(_SOURCE, self._source_of.get(name))
-        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(self._state.functions[name], stdin))
+        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(body, stdin))
         self._state.set(_SOURCE, before)
         return output
 
@@ -207,7 +213,9 @@ class Walk:
         if isinstance(node, Pipeline):
             return self._pipeline(node, stdin)
         if isinstance(node, Function):
-            self._state.functions[node.name] = node.body
+            before = self._state.functions.get(node.name) if self._state.branches else None
+            body = [*before, *node.body] if before else node.body  # a branch may be left out, and the other not be
+            self._state.functions[node.name] = self._defined[node.name] = body
             self._defined_in[node.name] = self._at
             if _SOURCE in self._state.variables:
                 self._source_of[node.name] = self._state.variables[_SOURCE]
@@ -216,34 +224,43 @@ class Walk:
 
     def _pipeline(self, node: Pipeline, stdin: Input) -> Output:
         output: Output = (None, ())
-        before = self._state.here()
         for stage in node.stages:
+            before = self._state.enter()
             output = self._node(stage, stdin)
-            self._state.back((before[0], dict(before[1])))
+            self._state.leave(before)
             stdin = Input(output[0], output[1])
         return output
 
     def _group(self, group: Group, stdin: Input) -> Output:
         words = self._expander.words(group.words)
         redirects, opened = self._expander.redirects(group.redirects)
+        if group.kind == "$":
+            for word in words:
+                self.script(word, reading=substitutions)
+            return None, ()
         if group.kind == "[[":
             self._evaluated(words)
         if group.variable:
             self._loop_variable(group.variable, words)
-        before = self._state.here() if group.kind in ("(", "&") else None
+        before = self._state.enter() if group.kind in ("(", "&") else None
         first = len(self.invocations)
-        branches = group.kind in ("if", "case")
+        branches = group.kind in _BRANCHES
+        if group.kind in ("while", "for") and _shifts(group.body):
+            self._state.shift_by_any()
+        held = dict(self._state.variables) if branches else {}
         if branches:
             self._state.branches.append({})
+        if group.kind in ("while", "for"):
+            self._state.assigned_later(simples(group.body))
         text, source = self._nodes(group.body, opened or stdin)
         if branches:
-            self._state.join_branches()
+            self._state.join_branches(held)
         if group.kind in ("[[", "if", "case", "while"):
             text = None  # what it prints depends on whether something holds
         if group.kind == "&":
             self.beside.update(map(id, self.invocations[first:]))
         if before:
-            self._state.back(before)
+            self._state.leave(before)
         if redirects:
             self._add(Invocation(arg(""), [], self._setting(), redirects=redirects, stdin=Input(text, source)))
             return self._effects.kept((text, source), redirects)
@@ -252,6 +269,7 @@ class Walk:
     def _loop_variable(self, name: str, words: list[Arg]) -> None:
         # A loop's variable is each of its words in turn: most commands see all of them at once, which is the worst of them.
         self._state.assign({name: words or [arg(f"${name}", known=False)]}, in_turn=True)
+        self._evaluated(words)
 
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -300,41 +318,50 @@ class Walk:
 
         With `partly` its output is not known, since it is not gone through for each of its values.
         """
-        assignments = {made.name: self._expander.assigned(made) for made in command.assignments}
         declared = bool(command.words) and command.words[0].text in _LEAVES_VARIABLES
-        before = {name: self._state.variables.get(name) for name in assignments}
-        unset: list[Arg] = []
-        if assignments:
-            if not declared and _names_any(command, assignments):
+        before: dict[str, Value | None] = {}
+        assignments: dict[str, Value] = {}
+        readings: list[list[Arg]] = []
+        """Words of the command as they may be as well."""
+        if declared and any(word.text[:1] == "-" and "A" in word.text for word in command.words[1:]):
+            self._state.keyed.update(made.name for made in command.assignments)
+            self._state.keyed.update(word.text for word in command.words[1:])
+        if command.assignments:
+            before = {made.name: self._state.variables.get(made.name) for made in command.assignments}
+            for name in before if declared else ():
+                self._state.references.pop(name, None)
+            if not declared and _names_any(command, before):
                 # What is assigned for a command is not there yet while its words are expanded; both are judged.
-                unset = self._expander.words(command.words)
-            self._assigned(command, assignments)
-        for word in command.words:
-            for part in word.parts or ():
-                if part.text.endswith("@P}"):
-                    self._prompted(self._state.variables.get(part.name.partition("[")[0], []))
-        for name, to in self._references.items():
+                readings.append(self._expander.words(command.words))
+            assignments = {made.name: self._assigned(made, alone=not command.words) for made in command.assignments}
+        for name, to in self._state.references.items():
             if to in self._state.variables:
                 self._state.variables[name] = self._state.variables[to]
         launched: list[Arg] = []
         if head:
             launched = self._expander.words(command.words[:head], {**self._state.variables, **(first or {})})
         words = launched + self._expander.words(command.words[head:])
-        if (shifted := self._state.shifted()) is not None and (
-            (words[:1] and words[0] in RUNS_TEXT) or _by_parameter(command)
-        ):
-            unset = self._expander.words(command.words, shifted) or unset
+        if SHIFTED in self._state.variables or self._state.maybe:
+            each = self._state.readings(_run_names(command))
+            readings += [self._expander.words(command.words, variables) for variables in each]
         redirects, opened = self._expander.redirects(command.redirects)
         own = {name: value[0] for name, value in assignments.items() if value}
         if words and not declared:
             for name, held in before.items():
                 self._state.set(name, held)
         elif declared:
-            if words[0] in _LOCAL:
+            if words[0] in _LOCAL and not any(word[:1] == "-" and "g" in word for word in words[1:]):
                 self._locals.update(assignments, words[1:])
             self._exported.update(own)
+            texts = [
+                arg(f"{made.name}={value}", known=value.known)
+                for made in command.assignments
+                for value in assignments[made.name]
+                if not made.array
+            ]
+            self._compound([*texts, *words[1:]], before)
             if any(word[:1] == "-" and "n" in word for word in words[1:]) and words[0] != "export":
-                self._references.update({name: str(to) for name, to in own.items() if to.isidentifier()})
+                self._state.references.update({name: str(to) for name, to in own.items() if to.isidentifier()})
         invocation = Invocation(
             words[0] if words else arg(""),
             words[1:],
@@ -345,44 +372,63 @@ class Walk:
         )
         if words == ["exec"]:
             self._effects.descriptors(redirects)
-        if unset and unset != words:
-            self._start(Invocation(unset[0], unset[1:], self._setting(), assignments=own, stdin=opened or stdin))
+        for reading in readings:
+            if reading and reading != words:
+                self._start(
+                    Invocation(reading[0], reading[1:], self._setting(), assignments=own, stdin=opened or stdin)
+                )
+        if invocation.name in _EVALUATE:
+            self._evaluated(_constants(command.words, words))
         text, source = self._start(invocation)
         if partly:
             self._partial.update(map(id, source))
         return self._effects.kept((None if partly else text, source), redirects)
 
-    def _assigned(self, command: Simple, assignments: Mapping[str, Value]) -> None:
-        """Give variables what stands before a command, or alone."""
-        if self._state.branches and not command.words:
-            self._state.branch(assignments, {made.name for made in command.assignments if _goes_on(made)})
-        self._state.assign(assignments)
-        for name, value in assignments.items():
-            self._evaluated(value)
-            if name in _PROMPTS:
-                self._prompted(value)
-            elif name.startswith(("BASH_CMDS[", "BASH_ALIASES[")):
-                self._state.stand_for(name, value)
+    def _assigned(self, made: Assignment, *, alone: bool) -> Value:
+        """Give a variable, or an element of it, what is assigned to it, and return that; without a command, `alone`."""
+        value, index = self._expander.assigned(made)
+        if alone and index is None and self._state.branches:
+            self._state.branch({made.name: value}, {made.name} if _goes_on(made) else frozenset())
+        if index is None:
+            self._state.assign({made.name: value})
+        else:
+            self._state.put(made.name, index, value)
+            self._evaluated([arg(f"x[{index}")])
+            if made.name in _TABLES_OF_COMMANDS:
+                self._state.stand_for(index, value)
+        self._evaluated(value)
+        self._evaluated(_constants(made.values, value))
+        if made.name in _PROMPTS:
+            for word in value:
+                if word.known and substitutes(word):
+                    self.script(word, reading=substitutions)
+        return value
 
-    def _evaluated(self, words: list[Arg]) -> None:
+    def _compound(self, words: list[Arg], before: Mapping[str, Value | None]) -> None:
+        """Go through words of `declare` that it reads as those of an array, `x='(a b)'`, substitutions included.
+
+        It does so if it is asked for an array, or if the variable was one before.
+        """
+        wanted = any(word[:1] == "-" and not {"a", "A"}.isdisjoint(word) for word in words)
+        for word in words:
+            found = _COMPOUND.match(word) if word.known else None
+            held = found and (before.get(found[1]) if found[1] in before else self._state.variables.get(found[1]))
+            if found and (wanted or (held is not None and len(held) != 1)):
+                self.script(word)
+
+    def _evaluated(self, words: Iterable[Arg]) -> None:
         """Go through substitutions in subscripts of texts, which arithmetic and some builtins expand once more."""
         for word in words:
-            if "[" in word and ("$(" in word or "`" in word) and word.known:
-                self.script(f": {word}")
-
-    def _prompted(self, words: list[Arg]) -> None:
-        """Go through substitutions in a text that the shell expands once more, as it does prompts."""
-        for word in words:
-            if word.known and ("$(" in word or "`" in word):
-                self.script(f': "{word}"')
+            if subscripted(word) and word.known:
+                self.script(word, reading=substitutions)
 
     def _setting(self) -> Setting:
         return Setting(self._state.cwd, (), self._elevated, self._inside, self._depth - 1, self._mounts)
 
     def _substitute(self, nodes: list[Node]) -> Output:
-        before = self._state.here()
+        before = self._state.enter()
         output = self._nodes(nodes, NO_INPUT)
-        self._state.back(before)
+        self._state.leave(before)
         return output
 
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
@@ -416,7 +462,7 @@ class Walk:
             return inner
         if invocation.name in _EVALUATE:
             self._evaluated(invocation.args)
-        self._effects.builtin(invocation)
+        self._evaluated(self._effects.builtin(invocation))
         return self._effects.printed(invocation)
 
     def _call(self, invocation: Invocation) -> Output:
@@ -434,13 +480,17 @@ class Walk:
             self._bounds.beyond(f"functions nested deeper than {MAX_SCRIPTS}")
             return None, ()
         before, self._locals, locals_ = dict(self._state.variables), {"@", "*", SHIFTED}, self._locals
+        columns = self._state.in_turn.copy() if SHIFTED in before else None
         own = [str(index + 1) for index in range(len(invocation.args))]
         self._state.set_parameters(list(invocation.args))
+        self._evaluated(invocation.args)
         self._active.append(name)
-        output = self._body(name, invocation.input)
+        output = self._body(name, self._state.functions[name], invocation.input)
         self._active.pop()
         for local in (*self._locals, *own, *(one for one in before if one.isdigit())):
             self._state.set(local, before.get(local))
+        if columns is not None:
+            self._state.in_turn.take(columns, map(str, range(1, MAX_SHIFTED + 1)))
         self._locals = locals_
         return output
 
@@ -507,15 +557,16 @@ class Walk:
 
     def _as_shell(self, invocation: Invocation, file: Arg | None, text: str, parameters: list[Arg]) -> Output:
         """Go through a script as a shell of its own: its directory, variables and traps end with it."""
-        before, self._traps, traps = self._state.here(), [], self._traps
+        before, self._traps, traps = self._state.enter(), [], self._traps
         if parameters:
             self._state.set("0", parameters[:1])
         self._state.set_parameters(list(parameters[1:]))
+        self._evaluated(parameters[1:])
         self._state.set(_SOURCE, None)
         output = self._deeper(invocation, text) if file is None else self._in_file(invocation, file, text)
         while self._traps:
             self._deeper(*self._traps.pop(0))
-        self._state.back(before)
+        self._state.leave(before)
         self._traps = traps
         return output
 
@@ -634,10 +685,15 @@ def _goes_on(made: Assignment) -> bool:
     return made.appends or any(part.name == made.name for word in made.values for part in word.parts or ())
 
 
-def _by_parameter(command: Simple) -> bool:
-    """Whether a parameter of the script is the program that the command starts, or is in its name."""
-    parts = command.words[0].parts if command.words else None
-    return any(part.name[:1] in "@*" or part.name.isdigit() for part in parts or () if part.kind == "variable")
+def _run_names(command: Simple) -> list[str]:
+    """Return the variables in what the command runs: in its program, or in all words of one that runs these."""
+    words = command.words if command.words and command.words[0].text in RUNS_TEXT else command.words[:1]
+    return [part.name.partition("[")[0] for word in words for part in word.parts or () if part.kind == "variable"]
+
+
+def _shifts(nodes: list[Node]) -> bool:
+    """Whether one of the commands is a `shift`."""
+    return any(one.words and one.words[0].text == "shift" for one in simples(nodes))
 
 
 def _no_code(_invocation: Invocation) -> list[str]:
@@ -649,6 +705,17 @@ def _ends(node: Group) -> bool:
     return any(one.words and one.words[0].text in ("exit", "return", "die", "fail") for one in simples(node.body))
 
 
-def _names_any(command: Simple, assignments: Mapping[str, Value]) -> bool:
+def _constants(written: Iterable[Word], words: Iterable[Arg]) -> list[Arg]:
+    """Return the constant parts of words, if what some of these are is not known: they are expanded all the same."""
+    if all(word.known for word in words):
+        return []
+    return [
+        arg("".join(part.text if part.kind in ("text", "quoted") else "0" for part in word.parts))
+        for word in written
+        if word.parts and "[" in word.text
+    ]
+
+
+def _names_any(command: Simple, names: Collection[str]) -> bool:
     """Whether a word of the command names a variable that is assigned for it."""
-    return any(part.name.partition("[")[0] in assignments for word in command.words for part in word.parts or ())
+    return any(part.name.partition("[")[0] in names for word in command.words for part in word.parts or ())

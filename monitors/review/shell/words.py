@@ -17,16 +17,22 @@ rest."""
 MAX_DEPTH = 40
 """Deepest nesting of substitutions and compound commands. Real scripts stay below 10, and Python's stack holds."""
 _PLAIN = re.compile(r"[^\s|&;<>()$`'\"\\#{}*?\[\]~!=]+(?=[\s|&;<>)]|\Z)")
+PLAIN_INDEX = r"(?:\"[\w ./-]*\"|'[\w ./-]*'|(?:[^\[\]$`'\"\\(){}<>\n]|\$\w|\$\{\w+\})*+)"
+"""A subscript in which nothing is quoted or substituted."""
 LITERAL = re.compile(r"[^\s|&;<>()$`'\"\\]+")
+_SUM = re.compile(r"[^\\$`()'\"]+")
+_INDEX = re.compile(r"[^\\$`\[\]'\"]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _BRACED = re.compile(r"[^\\$`}'\"<>]+")
-_PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[(?:[^\[\]]|\[[^\[\]]*\])*\])?")
+_PARAMETER = re.compile(r"\{([!#]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]))(\[" + PLAIN_INDEX + r"\])?")
 _SPECIAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _LOOKS_LIKE_COMMANDS = re.compile(r"[ \t(]*[A-Za-z_./][\w./-]*[ \t]+[-\w./~\"'$]")
 _OLD_ARITHMETIC = re.compile(r"\$\[((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}+)\]")
 """Arithmetic as it was written before `$((…))`; quotes protect nothing in it."""
+_OF_VALUES = frozenset({":-", ":=", ":?", ":+"})
+"""Operators behind a colon that ask for a value; any other has the numbers of a part of one."""
 _PROCESS = re.compile(r"[<>]\(")
 MAX_SUBSTITUTED = 5
 """Most substitutions of processes read in one default value; the rest stands within these, or is read for nothing."""
@@ -36,6 +42,21 @@ MAX_MATCHED = 2_000
 """Farthest that the end of such a bracket is sought, in characters."""
 _GLOB_MARK = re.compile(r"[()\n;]")
 _GLOB_DEPTH = {"(": 1, ")": -1, "\n": 0, ";": 0}
+
+
+_TEXT_UNTIL = {"}": _BRACED, "]": _INDEX, ")": _SUM}
+_QUOTES_CLOSE = frozenset(_TEXT_UNTIL)
+"""Ends of texts of which a quote within hides them, so that it has to be closed first."""
+
+
+_NESTED = {"]": "[", ")": "("}
+"""Marks that open another such text within one, by its end."""
+MAX_UNCLOSED = 5
+"""Most subscripts and arithmetic that are read in vain, to their ends that are none."""
+MAX_ARITHMETIC = 500
+"""Longest arithmetic, in characters."""
+_HIDES_BRACKETS = re.compile(r"['\"\\`#]|<<")
+_COMMAND_ENDS = frozenset("\n;")
 
 
 class TooMuch(Exception):  # noqa: N818 — not an error: the reader's way to stop
@@ -68,6 +89,8 @@ class Words(ABC):
         self.pieces = 0
         self.problem = ""
         self.top: list[Node] = []
+        self.unclosed = [0]
+        """How many subscripts and arithmetic were read in vain; readers of texts within this one share it."""
 
     # ── counting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,6 +110,7 @@ class Words(ABC):
         """Return a reader of a text within this one, one deeper; the caller takes its count back."""
         reader = type(self)(text, self.depth)
         reader.pieces = self.pieces
+        reader.unclosed = self.unclosed
         reader.deeper()
         return reader
 
@@ -185,7 +209,7 @@ class Words(ABC):
             if char == until:
                 self.at += 1
                 return parts
-            if char == "$" and until == "}" and self.text.startswith("'", self.at + 1):
+            if char == "$" and until in _QUOTES_CLOSE and self.text.startswith("'", self.at + 1):
                 self.ansi(parts)
             elif char == "$":
                 self.dollar(parts, quoted=True)
@@ -193,12 +217,15 @@ class Words(ABC):
                 self.backtick(parts, quoted=True)
             elif char == "\\":
                 self.double_backslash(parts)
-            elif until == "}" and char in "'\"" and self.text.find(char, self.at + 1) > 0:
+            elif until in _QUOTES_CLOSE and char in "'\"" and self.text.find(char, self.at + 1) > 0:
                 self.quotes_within(parts, quoted=quoted)
+            elif char == _NESTED.get(until):
+                self.at += 1
+                parts += [Part("quoted", char, quoted=True), *self.double(until), Part("quoted", until, quoted=True)]
             elif not quoted and char in "<>" and self.text.startswith("(", self.at + 1):
                 self.process_substitution(parts)
             else:
-                match = (_BRACED if until == "}" else _DOUBLE).match(self.text, self.at)
+                match = _TEXT_UNTIL.get(until, _DOUBLE).match(self.text, self.at)
                 text = match[0] if match else char
                 self.at += len(text)
                 parts.append(Part("quoted", text, quoted=True))
@@ -323,12 +350,15 @@ class Words(ABC):
         """`${…}` with its operator and its default."""
         start = self.at
         match = _PARAMETER.match(self.text, start + 1)
-        if not match or (match[2] and match[2].count("}") > match[2].count("{")):  # `${x[}` ends before the bracket
+        if not match or self.text.startswith("[", match.end()):  # its end is sought before that of a subscript
             self.at = start + 2
             self.deeper()
             within = commands_within(self.double(until="}", quoted=quoted))
             self.depth -= 1
-            return Part("variable", self.text[start : self.at], quoted=quoted, script=within or None)
+            if match and "'" in self.text[start : self.at]:
+                within += commands_within(self.expansions(self.text[match.end() : self.at]))
+            name = f"{match[1]}[$]" if match else ""
+            return Part("variable", self.text[start : self.at], quoted=quoted, name=name, script=within or None)
         self.at = match.end()
         operator_at = self.at
         self.deeper()
@@ -339,8 +369,10 @@ class Words(ABC):
         operator = rest[: 2 if rest[:1] == ":" else 1]
         if parts and operator and parts[0].kind == "quoted":
             parts[0] = Part("quoted", parts[0].text[len(operator) :], quoted=True)
+        if operator[:1] == ":" and operator not in _OF_VALUES and "'" in rest:
+            parts += self.expansions(rest)  # arithmetic, in which quotes protect nothing
         name = match[1] + (match[2] or "")
-        subscript = self.subscript(match[2]) if match[2] else None
+        subscript: list[Node] | None = None
         for part in parts:
             if part.script and part.kind == "quoted":
                 subscript = [*(subscript or ()), *part.script]
@@ -366,18 +398,16 @@ class Words(ABC):
             found += [node for part in parts for node in part.script or ()]
         return found
 
-    def subscript(self, text: str) -> list[Node] | None:
-        """The commands of the substitutions in a subscript; None if there are none."""
-        if "$(" not in text and "`" not in text:
-            return None
-        return commands_within(self.expansions(text))
-
     def arithmetic(self, start: int) -> Part | None:
         """Read `((…))` from its first bracket, or None if it is a subshell in a subshell."""
+        if _HIDES_BRACKETS.search(self.text, start, start + MAX_ARITHMETIC):
+            part, sure = self.read_arithmetic(start)
+            if sure:
+                return part
         depth = 0
         within = 0  # how deep the substitution began whose commands are passed over; 0 outside of one
         at = start
-        stop = min(self.end, start + 500)
+        stop = min(self.end, start + MAX_ARITHMETIC)
         while at < stop:
             char = self.text[at]
             if char == "(":
@@ -404,6 +434,25 @@ class Words(ABC):
         parts = self.expansions(self.text[start + 2 : at - 1])
         self.at = at + 1
         return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
+
+    def read_arithmetic(self, start: int) -> tuple[Part | None, bool]:
+        """Read `((…))` by what is in it, where a mark may hide a bracket.
+
+        Returns:
+            The arithmetic, None if these are commands, and whether that is sure: not if its brackets are damaged.
+        """
+        if self.unclosed[0] >= MAX_UNCLOSED:
+            return None, False
+        before, self.at = (self.at, self.problem), start + 2
+        parts = self.double(until=")")
+        stop = self.at
+        commands = any(part.kind == "quoted" and not _COMMAND_ENDS.isdisjoint(part.text) for part in parts)
+        if self.text[stop : stop + 1] == ")" and not commands and not _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):
+            self.at = stop + 1
+            return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts)), True
+        self.at, self.problem = before
+        self.unclosed[0] += 1
+        return None, stop < self.end
 
     def matching(self, start: int) -> int:
         """Return where the bracket is closed that opens here, as bash does that seeks it first; 0 if it is not."""

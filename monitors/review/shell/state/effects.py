@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import chain
 
-from monitors.review.shell.expand import MAX_FIELDS
+from monitors.review.shell.expand import MAX_FIELDS, limited
 from monitors.review.shell.invocation import Arg, Invocation, Output, Redirection, arg, program_name
 from monitors.review.shell.shells import positional
 from monitors.review.shell.state.bounds import MAX_SOURCES
@@ -131,8 +132,12 @@ class Effects:
 
     # ── the shell's own commands ──────────────────────────────────────────────────────────────────────────────────
 
-    def builtin(self, invocation: Invocation) -> None:
-        """Apply what a command of the shell does to the directory, the variables and the aliases."""
+    def builtin(self, invocation: Invocation) -> Iterable[Arg]:
+        """Apply what a command of the shell does to the directory, the variables and the aliases.
+
+        Returns:
+            What it takes from elsewhere into variables.
+        """
         state, name, args = self._state, invocation.name, invocation.args
         if name in ("cd", "pushd"):
             named = [word for word in args if word[:1] != "-"]
@@ -147,13 +152,15 @@ class Effects:
                 state.variables[_STACK] = stack[:-1]
         elif name == "unset":
             for word in args:
-                state.set(word, None)
+                state.remove(word)
         elif name == "set":
             words = positional(args)
             if words is not None:
                 state.set_parameters(words)
         elif name == "shift":
-            state.shift(int(args[0]) if args and re.fullmatch(r"[0-9]{1,4}", args[0]) else 1)
+            count = args[1:2] if args[:1] == ["--"] else args[:1]
+            if not count or not count[0].known or count[0].isdecimal():
+                state.shift(int(count[0][:4]) if count and count[0].known else None if count else 1)
         elif name == "read":
             options = read_options(args)
             given = invocation.input
@@ -161,22 +168,29 @@ class Effects:
                 given = self._texts.opened(Redirection("<&", "0", options.descriptor))
             own = invocation.assignments.get("IFS")
             separators = state.variables.get("IFS", []) if own is None else [own]
-            state.assign(read_values(options, given, separators), in_turn=True)
+            taken = read_values(options, given, separators)
+            state.assign(taken, in_turn=True)
+            return chain.from_iterable(taken.values())
         elif name == "getopts":
             state.assign(option_values(args, state.variables.get("@")), in_turn=True)
         elif name in ("mapfile", "readarray"):
             named = invocation.operands(_MAPFILE_TAKING)
             into = str(named[0]) if named else "MAPFILE"
             lines = [
-                read_word(line, invocation.input) for line in (invocation.input.text or "").splitlines()[:MAX_FIELDS]
+                read_word(line, invocation.input)
+                for line in (invocation.input.text or "").splitlines()[: MAX_FIELDS + 1]
             ]
             if into.isidentifier() and not any(_NO_OPTION.match(word) for word in invocation.options()):
-                state.assign({into: lines or [_unknown(into, invocation)]})
-        elif name == "printf" and args[:1] == ["-v"] and len(args) > 2:
-            text = self._texts.printed(Invocation(invocation.program, args[2:]))
-            state.variables[args[1]] = [arg(f"${args[1]}", known=False) if text is None else arg(text)]
+                state.assign({into: limited(lines) or [_unknown(into, invocation)]})
+                return lines
+        elif name == "printf" and args and args[0][:2] == "-v":
+            into, words = (args[0][2:], args[1:]) if len(args[0]) > 2 else ("".join(args[1:2]), args[2:])
+            if into.partition("[")[0].isidentifier():
+                text = self._texts.printed(Invocation(invocation.program, words))
+                state.assign({into: [arg(f"${into}", known=False) if text is None else arg(text)]})
         elif name == "hash" and args[:1] == ["-p"] and len(args) > 2:
             state.aliases[args[2]] = [args[1]]
+        return ()
 
     def _listed(self, invocation: Invocation, target: Arg) -> str:
         """Return where `cd` goes: below the first directory of `CDPATH` that is not where it is."""

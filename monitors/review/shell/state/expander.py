@@ -1,9 +1,18 @@
 """Expansion of what a script writes, in the state of the shell: words, assignments and redirections."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from monitors.review.shell.expand import MAX_FIELDS, MAX_VALUE, Substitution, Value, expand, expand_one
+from monitors.review.shell.expand import (
+    MAX_VALUE,
+    Scattered,
+    Substitution,
+    Value,
+    evaluate,
+    expand,
+    expand_one,
+    limited,
+)
 from monitors.review.shell.invocation import Arg, Input, Output, Redirection, arg
 from monitors.review.shell.state.bounds import WalkBounds
 from monitors.review.shell.state.overlay import Overlay
@@ -11,7 +20,7 @@ from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.texts import Texts
 from monitors.review.shell.tree import Assignment, Node, Redirect, Word
 
-_KEY = re.compile(r"\[[\"']?([^\]\"'\n]{1,80})[\"']?\]\+?=")
+_ELEMENT = re.compile(r"\[[\"']?([^\]\"'\n]*)[\"']?\]\+?=")
 """The key before an element of an array."""
 
 
@@ -39,7 +48,7 @@ class Expander:
         """Drop what goes through substitutions."""
         self._substitute = _unknown
 
-    def words(self, written: Iterable[Word], variables: Mapping[str, Value] | None = None) -> list[Arg]:
+    def words(self, written: Iterable[Word], variables: dict[str, Value] | None = None) -> list[Arg]:
         """Return the words that are made of these, with other variables if they are given."""
         return [
             word
@@ -50,28 +59,40 @@ class Expander:
     def _word(self, written: Word) -> Arg:
         return expand_one(written, self._state.variables, self._substitute)
 
-    def assigned(self, made: Assignment) -> Value:
-        """Return the value that an assignment gives its variable."""
-        single = len(made.values) == 1 and not made.array
-        values = [self._word(made.values[0])] if single else self.words(made.values)
+    def assigned(self, made: Assignment) -> tuple[Value, Arg | None]:
+        """Return the value that an assignment gives its variable, and the subscript of the element that it is for."""
+        index = None if made.index is None else self._word(made.index)
+        values = self.words(made.values) if made.array else [self._word(made.values[0])]
         self._bounds.check(*values)
-        if made.array:
-            values = [self._keyed(made.name, value) for value in values]
-        old = self._state.variables.get(made.name) if made.appends else None
-        if old and len(values) == 1 and len(old) == 1:
-            return [
-                arg((old[0] + values[0])[:MAX_VALUE], known=old[0].known and values[0].known, source=values[0].source)
-            ]
-        return [*(old or []), *values][:MAX_FIELDS]
+        if made.array and any(word.text[:1] == "[" for word in made.values):
+            return limited(self._elements(made, values)), index
+        if made.array and made.name in self._state.keyed:
+            values = Scattered(values[1::2], values[::2])
+        if not made.appends:
+            return limited(values), index
+        if index is not None:
+            return [arg(value, known=False, source=value.source) for value in values], index
+        old = self._state.variables.get(made.name, [])
+        if made.array or not old or made.name in self._state.in_turn.of:
+            return limited(type(old)([*old, *values])), index
+        first = arg((old[0] + values[0])[:MAX_VALUE], known=old[0].known and values[0].known, source=values[0].source)
+        return type(old)([first, *old[1:]]), index
 
-    def _keyed(self, name: str, value: Arg) -> Arg:
-        """Return an element of an array without its key, by which it is kept besides."""
-        found = _KEY.match(value) if value[:1] == "[" else None
-        if found is None:
-            return value
-        bare = arg(value[found.end() :], known=value.known, source=value.source)
-        self._state.variables[f"{name}[{found[1]}]"] = [bare]
-        return bare
+    def _elements(self, made: Assignment, values: Value) -> Value:
+        """Return the elements that words of the form `[subscript]=value` give an array."""
+        for value in values:
+            evaluate(arg(f"x{value}", known=value.known), self._substitute)
+        found = [_ELEMENT.match(value) for value in values]
+        bare = [
+            arg(value[match.end() :] if match else value, known=value.known, source=value.source)
+            for value, match in zip(values, found, strict=True)
+        ]
+        of = {match[1]: value for match, value in zip(found, bare, strict=True) if match}
+        named = made.name in self._state.keyed or all(key.isdecimal() for key in of)
+        old = self._state.variables.get(made.name, []) if made.appends else Scattered(())
+        if named and all(found) and isinstance(old, Scattered) and len(old.of) == len(old):
+            return self._state.scattered(made.name, {**old.of, **of})
+        return Scattered(arg(word, known=word.known and len(bare) == 1, source=word.source) for word in (*old, *bare))
 
     def redirects(self, written: list[Redirect]) -> tuple[list[Redirection], Input | None]:
         """Return the redirections, and what is read by the last one of the input."""

@@ -11,6 +11,8 @@ MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""
 _VALUES = frozenset("dinNptu")
 """Options of `read` with a value."""
+_FLAGS = frozenset("aers")
+"""Its other options; with one that it does not know it fails."""
 
 
 class ReadOptions(NamedTuple):
@@ -22,13 +24,18 @@ class ReadOptions(NamedTuple):
     """Whether they take an `array`, the whole `text`, or a line if empty."""
     descriptor: Arg | None
     """The descriptor that it reads from; None for its input."""
+    delimiter: str = ""
+    """The character that ends each of the texts that it takes, if that is no line's end."""
+    sure: bool = True
+    """Whether it takes what it is given whole: not if it takes so many characters, may take nothing, or may fail."""
 
 
 def read_options(args: Sequence[Arg]) -> ReadOptions:
     """Return what the words of a `read` say: options end at the first variable."""
     names: list[str] = []
-    whole = ""
+    whole = delimiter = ""
     descriptor: Arg | None = None
+    sure = True
     at = 0
     while at < len(args):
         word = args[at]
@@ -36,16 +43,20 @@ def read_options(args: Sequence[Arg]) -> ReadOptions:
             option = next((letter for letter in word[1:] if letter in _VALUES), "")
             flags, _, joined = word[1:].partition(option) if option else (word[1:], "", "")
             whole = "array" if "a" in flags else whole
-            if option in ("d", "N"):
-                whole = whole or "text"
             if option and not joined:
                 at += 1
-            if option == "u":
-                descriptor = arg(joined) if joined else args[at] if at < len(args) else None
+            value = arg(joined) if joined else args[at] if option and at < len(args) else None
+            sure = sure and _FLAGS.issuperset(flags) and option not in ("n", "N") and (option, value) != ("t", "0")
+            if option == "d":
+                whole, delimiter = whole or "text", (value or "")[:1].strip("\0")
+            elif option == "u":
+                descriptor = value
         elif word.partition("[")[0].isidentifier():
-            names.append(word.partition("[")[0])
+            names.append(str(word))
+        else:
+            sure = False
         at += 1
-    return ReadOptions(names or ["REPLY"], whole, descriptor)
+    return ReadOptions(names or ["REPLY"], whole, descriptor, delimiter, sure)
 
 
 def read_word(text: str, given: Input) -> Arg:
@@ -66,12 +77,13 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     table = str.maketrans(dict.fromkeys(own, " "))
     text = None if given.text is None else str(given.text)
     lines = [line for line in (text or "").split("\n") if line.strip()]
-    if text is None or not lines:
+    if text is None or not lines or not options.sure:
         return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
     if whole == "array":
         return {names[0]: [read_word(word, given) for line in lines for word in line.translate(table).split()]}
     if whole == "text":
-        return {names[0]: [read_word(text, given)]}
+        pieces = text.split(options.delimiter) if options.delimiter else [text]
+        return {names[0]: [read_word(piece, given) for piece in pieces if piece.strip()] or [read_word("", given)]}
     taken: dict[str, list[Arg]] = {name: [] for name in names}
     for line in lines:
         pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)

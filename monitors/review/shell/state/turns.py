@@ -38,8 +38,24 @@ class Columns:
         self.of: dict[str, list[Value]] = {}
         self.cut: set[str] = set()
         """Those of which not all values are known, since there are too many."""
-        self._tables: dict[str, int] = {}
+        self.table_of: dict[str, int] = {}
+        """The number of the table in which each stands."""
         self._made = 0
+
+    def copy(self) -> "Columns":
+        """Return the same variables, to be changed without a change of these."""
+        if not self.of:
+            return Columns()
+        made = Columns()
+        made.of, made.cut, made.table_of, made._made = dict(self.of), set(self.cut), dict(self.table_of), self._made
+        return made
+
+    def take(self, before: "Columns", names: Iterable[str]) -> None:
+        """Have these variables step as they did before."""
+        for name in names:
+            if name in before.of:
+                self.of[name], self.table_of[name] = before.of[name], before.table_of[name]
+                self.cut.update(before.cut.intersection([name]))
 
     def put(self, columns: Mapping[str, list[Value]], *, beside: str = "") -> None:
         """Add columns as a table of their own, or to that of another variable."""
@@ -48,20 +64,20 @@ class Columns:
             self.of.pop(name, None)
             self.cut.discard(name)
             if len(column) > 1:
-                self._tables[name] = self._tables[beside] if beside else self._made
+                self.table_of[name] = self.table_of[beside] if beside else self._made
                 self.of[name] = column if len(column) <= MAX_ROWS else _shortened(column)
                 self.cut.update([name] if len(column) > MAX_ROWS else ())
 
     def beside(self, names: Iterable[str]) -> list[str]:
         """Return the variables of the tables in which these stand."""
-        tables = {self._tables[name] for name in names}
-        return [name for name in self.of if self._tables[name] in tables]
+        tables = {self.table_of[name] for name in names}
+        return [name for name in self.of if self.table_of[name] in tables]
 
     def tables(self, names: Sequence[str], *, distinct: bool) -> list[list[dict[str, Value]]]:
         """Return the rows of each of the tables; if `distinct`, without those that differ in no one of these names."""
         made: list[list[dict[str, Value]]] = []
-        for table in dict.fromkeys(self._tables[name] for name in names):
-            columns = {name: column for name, column in self.of.items() if self._tables[name] == table}
+        for table in dict.fromkeys(self.table_of[name] for name in names):
+            columns = {name: column for name, column in self.of.items() if self.table_of[name] == table}
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
             if distinct:
                 asked = [name for name in names if name in columns]

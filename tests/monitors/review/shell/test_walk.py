@@ -86,6 +86,58 @@ def test_a_variable_set_for_one_command_is_forgotten_after_it() -> None:
     assert last("A=b true; echo $A").args == ["$A"]
 
 
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('x=(a b); x[1]=c; echo "${x[@]}"', ["a", "c"]),
+        ("x=(a b); x+=c; echo ${x[0]} ${x[1]}", ["ac", "b"]),
+        ('x[0]=a; x[1]=b; echo "${x[@]}"', ["a", "b"]),
+        ("x=([1]=a [0]=b); echo \"${x[@]}\"", ["b", "a"]),
+        ("declare -A x=(a b); echo ${x[a]}", ["b"]),
+        ("x=(a b c); unset 'x[0]'; echo \"${x[@]}\"", ["b", "c"]),
+        ('x=(a b); y="${x[*]}"; echo "$y"', ["a b"]),
+        (": ${x:=a}; echo $x", ["a"]),
+        ("x=a y=$x; echo $y", ["a"]),
+        ("x=a; (x=b); echo $x", ["a"]),
+    ],
+)
+def test_arrays_and_assignments_are_followed_as_bash_makes_them(script: str, words: list[str]) -> None:
+    given = last(script).args
+    assert given == words
+    assert all(word.known for word in given)
+
+
+@pytest.mark.parametrize(
+    "script", ['x=(a b); x[i]=c; echo "${x[@]}"', 'x=([i]=a [0]=b); echo "${x[@]}"', "x=(a)b; echo $x"]
+)
+def test_an_element_whose_place_is_not_known_leaves_an_array_unknown(script: str) -> None:
+    assert not any(word.known for word in last(script).args)
+
+
+def test_of_a_place_that_only_a_condition_changes_both_count() -> None:
+    assert last("D=/etc; [ -d b ] && D=b; rm -rf $D").args == ["-rf", "/etc", "b"]
+    assert last("D=b; [ -d b ] && D=c; rm -rf $D").args == ["-rf", "c"]
+
+
+@pytest.mark.parametrize(
+    ("script", "removed"),
+    [
+        ('set -- a b; shift; rm "$1"', [["b"]]),
+        ('set -- a b; shift 2; rm "$1"', [["$1"]]),
+        ('set -- a b; shift 3; rm "$1"', [["a"]]),
+        ('set -- a b; [ -d a ] && shift; rm "$1"', [["a", "b"]]),
+        ('set -- a b c; while [ $1 != c ]; do shift; done; rm "$1"', [["a"], ["b"], ["c"], [""]]),
+        ('f() { cd "$1"; shift; rm "$@"; }; f / a b', [["a", "b"]]),
+        ('set -- -o a b; shift $((OPTIND - 1)); rm "$1"', [["-o"], ["a"], ["b"], [""]]),
+        ('set -- a; f() { shift; }; f x; rm "$1"', [["a"]]),
+    ],
+)
+def test_shift_takes_parameters_away_and_where_it_may_not_be_run_both_count(
+    script: str, removed: list[list[str]]
+) -> None:
+    assert [one.args for one in walked(script).invocations if one.name == "rm"] == removed
+
+
 def test_words_are_split_as_the_shell_splits_them() -> None:
     assert last("a='x y'; rm $a \"$a\"").args == ["x", "y", "x y"]
 
