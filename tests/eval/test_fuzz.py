@@ -157,6 +157,8 @@ FOUND = [
     "f(){ x=a;};x=M;false&&f;$x",
     "x=M;false&&eval x=a;$x",
     "set -- M;false&&set -- a;$1",
+    "((((t '$(M)'))))",
+    ": $((((t '`M`'))))",
 ]
 """Scripts that earlier runs found, shortened."""
 

@@ -509,9 +509,12 @@ class _Reader(Words):
                 into.append(self.word())
 
     def arithmetic_command(self) -> Group:
-        part = self.arithmetic(self.at)
+        start = self.at
+        part = self.arithmetic(start)
         if part is None:
-            return self.bounded_arithmetic() or self.bracketed("(")
+            group = self.bounded_arithmetic() or self.bracketed("(")
+            group.body += self.hidden(self.text[start : self.at])
+            return group
         return Group("((", [], [Word(part.text, [part])])
 
     def bounded_arithmetic(self) -> Group | None:

@@ -55,6 +55,7 @@ MAX_UNCLOSED = 5
 """Most subscripts and arithmetic that are read in vain, to their ends that are none."""
 MAX_ARITHMETIC = 500
 """Longest arithmetic, in characters."""
+_HIDDEN = re.compile(r"'([^']*+)'")
 _HIDES_BRACKETS = re.compile(r"['\"\\`#]|<<")
 _COMMAND_ENDS = frozenset("\n;")
 
@@ -204,11 +205,16 @@ class Words(ABC):
         A `${…}` may stand outside of quotes itself; then a text in single quotes is nothing else in it.
         """
         parts: list[Part] = []
+        nested = 0
         while self.at < self.end:
             char = self.text[self.at]
             if char == until:
                 self.at += 1
-                return parts
+                if not nested:
+                    return parts
+                nested -= 1
+                parts.append(Part("quoted", char, quoted=True))
+                continue
             if char == "$" and until in _QUOTES_CLOSE and self.text.startswith("'", self.at + 1):
                 self.ansi(parts)
             elif char == "$":
@@ -221,7 +227,8 @@ class Words(ABC):
                 self.quotes_within(parts, quoted=quoted)
             elif char == _NESTED.get(until):
                 self.at += 1
-                parts += [Part("quoted", char, quoted=True), *self.double(until), Part("quoted", until, quoted=True)]
+                nested += 1
+                parts.append(Part("quoted", char, quoted=True))
             elif not quoted and char in "<>" and self.text.startswith("(", self.at + 1):
                 self.process_substitution(parts)
             else:
@@ -283,7 +290,10 @@ class Words(ABC):
                 if text[at + 2 : at + 3] == "("
                 else None
             )
-            into.append(part or self.command_substitution(at, quoted=quoted))
+            part = part or self.command_substitution(at, quoted=quoted)
+            if part.script is not None and text[at + 2 : at + 3] == "(":
+                part.script += self.hidden(part.text)
+            into.append(part)
         elif following == "{":
             into.append(self.parameter(quoted=quoted))
         elif following == "'" and not quoted:
@@ -453,6 +463,12 @@ class Words(ABC):
         self.at, self.problem = before
         self.unclosed[0] += 1
         return None, stop < self.end
+
+    def hidden(self, text: str) -> list[Node]:
+        """The commands of substitutions in single quotes, which are text to commands, and to arithmetic are not."""
+        if "'" not in text:
+            return []
+        return [node for found in _HIDDEN.finditer(text) for node in commands_within(self.expansions(found[1]))]
 
     def matching(self, start: int) -> int:
         """Return where the bracket is closed that opens here, as bash does that seeks it first; 0 if it is not."""

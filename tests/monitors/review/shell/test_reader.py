@@ -95,6 +95,13 @@ def test_it_reads_any_mixture_of_shell(pieces: list[str]) -> None:
     walk.script("".join(pieces))
 
 
+@pytest.mark.parametrize(
+    "text", ["x[" + "[" * 20_000, "x['" + "[" * 20_000, "(('" + "(" * 20_000, "$((`" + "(" * 20_000, "x[(" * 9_000]
+)
+def test_brackets_that_stand_within_each_other_are_read_however_many(text: str) -> None:
+    read(text)
+
+
 @pytest.mark.parametrize("text", ["$(" * 10_000 + "ls" + ")" * 10_000, "(" * 10_000, "{ " * 10_000, '"$(' * 10_000])
 def test_deep_nesting_is_said_to_be_too_much(text: str) -> None:
     assert str(MAX_DEPTH) in read(text).too_much
