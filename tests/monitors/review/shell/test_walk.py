@@ -92,7 +92,7 @@ def test_a_variable_set_for_one_command_is_forgotten_after_it() -> None:
         ('x=(a b); x[1]=c; echo "${x[@]}"', ["a", "c"]),
         ("x=(a b); x+=c; echo ${x[0]} ${x[1]}", ["ac", "b"]),
         ('x[0]=a; x[1]=b; echo "${x[@]}"', ["a", "b"]),
-        ("x=([1]=a [0]=b); echo \"${x[@]}\"", ["b", "a"]),
+        ('x=([1]=a [0]=b); echo "${x[@]}"', ["b", "a"]),
         ("declare -A x=(a b); echo ${x[a]}", ["b"]),
         ("x=(a b c); unset 'x[0]'; echo \"${x[@]}\"", ["b", "c"]),
         ('x=(a b); y="${x[*]}"; echo "$y"', ["a b"]),
