@@ -454,7 +454,9 @@ class Words(ABC):
         if self.unclosed[0] >= MAX_UNCLOSED:
             return None, False
         before, self.at = (self.at, self.problem), start + 2
+        self.deeper()
         parts = self.double(until=")")
+        self.depth -= 1
         stop = self.at
         commands = any(part.kind == "quoted" and not _COMMAND_ENDS.isdisjoint(part.text) for part in parts)
         if self.text[stop : stop + 1] == ")" and not commands and not _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):

@@ -102,7 +102,9 @@ def test_brackets_that_stand_within_each_other_are_read_however_many(text: str) 
     read(text)
 
 
-@pytest.mark.parametrize("text", ["$(" * 10_000 + "ls" + ")" * 10_000, "(" * 10_000, "{ " * 10_000, '"$(' * 10_000])
+@pytest.mark.parametrize(
+    "text", ["$(" * 10_000 + "ls" + ")" * 10_000, "(" * 10_000, "{ " * 10_000, '"$(' * 10_000, '$(("' * 9_000]
+)
 def test_deep_nesting_is_said_to_be_too_much(text: str) -> None:
     assert str(MAX_DEPTH) in read(text).too_much
 
