@@ -116,7 +116,7 @@ class ShellState:
         self.in_turn.put({name: []})
 
     def _elements(self, name: str, index: Arg) -> dict[str, Arg] | None:
-        """Return the elements of an array by their keys; None if one of these, or the key of the index, is not known."""
+        """Return the elements of an array by their keys; None if one of these, or that of the index, is not known."""
         held = self.variables.get(name, [])
         of = held.of if isinstance(held, Scattered) else {str(at): word for at, word in enumerate(held)}
         known = index.known and (name in self.keyed or _NUMBER.fullmatch(index)) and len(of) == len(held)
