@@ -16,17 +16,17 @@ from monitors.review.shell.walk import Walk
 from monitors.review.verdict.scopes import SHARED
 
 CHECKS = frozenset({
-    "chaperon.self-protection", "code.connects", "code.harmful-source", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
+    "chaperon.self-protection", "ci.runs-strangers", "code.connects", "code.harmful-source", "code.hidden", "code.listens", "code.remote-shell", "environment.runs", "environment.unchecked",
     "files.delete", "files.delete-cache", "files.delete-device", "files.delete-elsewhere", "files.delete-empty", "files.delete-ignored",
     "files.delete-null", "files.delete-outside", "files.delete-recursive", "files.delete-repository", "files.delete-scratch", "files.delete-secret",
     "files.delete-system", "files.delete-top", "files.delete-unknown", "files.empty", "files.startup-handed", "files.write", "files.write-device",
     "files.write-elsewhere", "files.write-outside", "files.write-secret", "files.write-startup", "files.write-system", "git.worktree-remove",
-    "network.fetch", "network.metadata", "network.private", "network.raw", "network.scheme", "network.search", "permissions.secret",
+    "network.fetch", "network.metadata", "network.open", "network.private", "network.raw", "network.scheme", "network.search", "permissions.secret",
     "git.delete-all", "message.many", "process.of-others", "permissions.take-away", "secrets.project", "secrets.read", "secrets.send", "secrets.sought", "secrets.written", "shell.endless",
     "shell.fork-bomb", "shell.handed", "shell.hidden-text", "shell.in-container", "shell.interactive", "shell.look-alike", "shell.not-understood",
     "shell.run-brought", "shell.run-download", "shell.run-generated", "shell.run-hidden", "shell.run-piped", "shell.sources", "shell.too-much",
     "shell.unknown-destructive", "shell.unknown-program", "statements.lose", "skills.hooks", "skills.too-long", "skills.unread", "tools.after-the-run", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
-    "tools.mcp", "tools.mcp-destroys", "tools.mcp-opens", "tools.mcp-production", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "tools.worktree", "unknown.destroys",
+    "tools.mcp", "tools.mcp-destroys", "tools.mcp-opens", "tools.mcp-shared", "tools.mcp-production", "tools.mcp-weakens", "tools.mcp-read", "tools.message", "tools.remote", "tools.subagent", "tools.unknown", "tools.worktree", "unknown.destroys",
     "unknown.removes", "unknown.runs",
 })  # fmt: skip
 """Rules that are code and no entry of the knowledge."""

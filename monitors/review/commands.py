@@ -9,6 +9,7 @@ from monitors.contract.actions import Origin
 from monitors.review import origins
 from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
+from monitors.review.languages.builds import SCRIPT_OPTIONS
 from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses, unknown_uses
 from monitors.review.languages.uses import MAX_CODE, Uses
@@ -20,7 +21,7 @@ from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_i
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
 from monitors.review.scene.scene import MAX_COMMANDS, Scene
-from monitors.review.shell.invocation import Invocation, Setting, arg, program_name
+from monitors.review.shell.invocation import Arg, Invocation, Setting, arg, program_name
 from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
 from monitors.review.verdict import grounds
@@ -74,6 +75,8 @@ def command_findings(
     scene.origins += made_here
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]
+    shown = next((one for found, one in seen if found.rule == "secrets.show"), None)
+    scene.origins += [] if shown is None else [Origin(origins.SHOWN, "secret", shown.text()[: origins.MAX_BY])]
     touched = [path for path, access in islice(scene.touches, earlier, None) if access == "write"]
     scene.origins += (lengthened := list(_lengthened(walk, scene, touched)) if touched else [])
     changed = dict.fromkeys((*walk.overlay.put(), *touched))
@@ -97,7 +100,7 @@ def command_findings(
         )
         if found is not None
     ]
-    scene.within, scene.commands = _by_nobody, ()
+    scene.within = _by_nobody
     walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
 
@@ -244,6 +247,8 @@ class _Reading:
         return self._scene.facts.kind(path) == "directory"
 
     def _code(self, invocation: Invocation) -> list[str]:
+        for word in _option_files(invocation):
+            self._files(invocation, word)  # which notes by whom it was made
         found = code_uses(self._interpreted(invocation), self._files, self._own)
         if found is None and invocation.args and invocation.name and not self._known(invocation.name):
             found = unknown_uses(invocation)
@@ -299,6 +304,14 @@ class _Reading:
     def _before(self, path: str) -> tuple[Invocation, ...]:
         origin = origins.brought(self._scene.past, path)
         return () if origin is None else (origins.maker(origin),)
+
+
+def _option_files(invocation: Invocation) -> Iterator[Arg]:
+    """Yield the files that an editor, or a program like one, is told by an option to run."""
+    options = SCRIPT_OPTIONS.get(invocation.name, ())
+    for at, word in enumerate(invocation.args[:-1]) if options else ():
+        if word in options and invocation.args[at + 1].known:
+            yield invocation.args[at + 1]
 
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"

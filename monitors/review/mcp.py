@@ -14,6 +14,7 @@ from typing import Any
 from monitors.review import written
 from monitors.review.checks import code as code_check
 from monitors.review.checks import services
+from monitors.review.checks.secrets import INSTEAD
 from monitors.review.checks.services import (
     DELETES,
     FROM,
@@ -31,6 +32,7 @@ from monitors.review.languages.containers import pods
 from monitors.review.languages.projects import merge
 from monitors.review.languages.recipes import Recipe
 from monitors.review.languages.uses import Uses
+from monitors.review.origins import SHOWN
 from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels
@@ -91,7 +93,7 @@ def findings(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Find
     if cut or any(depth > MAX_DEPTH or _works(fields) for depth, fields in groups):
         why = f"is more than a review goes through: over {MAX_MAPPINGS} steps, fields or items, or {MAX_DEPTH} in depth"
         yield not_read_to_its_end(why, "Give them in several calls.", "a list of steps")
-    yield from services.findings(tool, verbs, given)
+    yield from services.findings(tool, verbs, server, given)
 
 
 def _works(names: Iterable[object]) -> bool:
@@ -114,6 +116,12 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     every = {*verbs, *server}
     if _BROWSERS.intersection(every):
         yield from _in_page(given)
+        if SHOWN in scene.past and any(
+            isinstance(value, str) and _ASKS_SECRET.search(value[:200]) for value in given.values()
+        ):
+            yield sent_secret(
+                f"types into a page that asks for a secret, after `{scene.past[SHOWN].by}` has shown one", INSTEAD
+            )
         return
     runs = bool(_RUNS.intersection(every))
     program = next((_PROGRAMS[word] for word in (*verbs, *server) if word in _PROGRAMS), "")
@@ -125,6 +133,11 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     if isinstance(service, str) and isinstance(operation, str) and len(service) + len(operation) <= 200:
         verb = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", operation).lower().replace("_", "-")
         yield from command_findings(shlex.join([program or "aws", service.lower(), verb]), scene)[0]
+    if program == "aws" and len(verbs) > 1 and "cli" not in verbs:
+        yield from command_findings(shlex.join(["aws", *_as_subcommand(verbs), *_as_options(given)]), scene)[0]
+    for text in filter(None, (given.get(name) for name in ("script", "code", "source"))) if _APPLE & every else ():
+        if isinstance(text, str):
+            yield from command_findings(shlex.join(["osascript", "-e", text[:MAX_TEXT]]), scene)[0]
     if not runs:
         return
     for name, value in given.items():
@@ -135,6 +148,25 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
         if stated and isinstance(value, str) and value.strip():
             yield from _code(scene, every, value[:MAX_TEXT])
             yield from _unread(value)
+
+
+_APPLE = frozenset({"applescript", "osascript", "jxa"})
+
+
+def _as_subcommand(verbs: list[str]) -> list[str]:
+    """Return the words of a tool as a subcommand of a cloud's program, behind a service that rules pass over."""
+    return ["iam" if _OF_ACCOUNTS & {*verbs} else "ec2", "-".join(verbs)]
+
+
+_OF_ACCOUNTS = frozenset({"user", "role", "policy", "group", "key", "profile", "mfa", "saml", "login"})
+
+
+def _as_options(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield plain fields as options."""
+    for name, value in islice(given.items(), 50):
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and len(str(value)) <= 200:
+            yield f"--{str(name).replace('_', '-')}"
+            yield str(value)
 
 
 def _unread(text: str) -> Iterator[Finding]:
@@ -151,6 +183,9 @@ _PAGE_SENDS = re.compile(
     r"(?:fetch|sendBeacon|WebSocket|EventSource)\(\s*[\"'`](?:https?|wss?):|\.open\(\s*[\"'`]\w{3,6}[\"'`]\s*,\s*[\"'`]https?:|\.(?:src|href|action)\s*=\s*[\"'`]https?:|location\s*=\s*[\"'`]https?:"
 )
 _PAGE_OWN = re.compile(r"[\"'`](?:https?|wss?)://(?:localhost|127\.0\.0\.1|\[::1\])")
+
+
+_ASKS_SECRET = re.compile(r"passw|passphrase|secret|token|api.?key|\bpin\b|\botp\b|seed phrase|recovery", re.IGNORECASE)
 
 
 def _in_page(given: Mapping[str, Any]) -> Iterator[Finding]:
@@ -333,6 +368,14 @@ def _push(said: Mapping[str, Any]) -> str:
     return f"git push --force origin {shlex.quote(str(said.get('branch', '')))}" if forced else ""
 
 
+def _pushed_image(said: Mapping[str, Any]) -> str:
+    named = next(
+        (said[name] for name in ("image", "name", "image_name", "repository") if isinstance(said.get(name), str)), ""
+    )
+    tag = said.get("tag")
+    return shlex.join(["docker", "push", f"{named}:{tag}" if isinstance(tag, str) else named]) if named else ""
+
+
 def _request(said: Mapping[str, Any]) -> str:
     method, url = said.get("method"), said.get("url")
     if not isinstance(method, str) or not isinstance(url, str) or "://" not in url:
@@ -393,6 +436,7 @@ _LINES: tuple[tuple[Applies, Callable[[Mapping[str, Any]], str]], ...] = (
     (lambda names: bool({"k8s", "kubernetes", "kubectl", "manifest", "pod"} & names), _manifest),
     (lambda _names: True, _request),
     (lambda names: "push" in names, _push),
+    (lambda names: "push" in names and bool({"docker", "podman", "image"} & names), _pushed_image),
     (lambda names: "reset" in names, _reset),
     (lambda names: {"terraform", "tofu"} & names != set() and "apply" in names, _apply),
 )

@@ -6,7 +6,8 @@ the agent has read since, or written itself, is no longer of another's making.
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
@@ -22,6 +23,8 @@ from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.state.copying import CLONE_VALUES
 from monitors.review.shell.walk import Walk
 
+SHOWN = "/shown:/"
+"""Name under which a run remembers that a command has shown it a secret."""
 MAX_LEFT = 30
 """Most origins that one review names; further files are named by their directory."""
 MAX_BY = 200
@@ -104,7 +107,9 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
 def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     made: list[Origin] = []
     for path, sources in walk.overlay.written():
-        origin = _origin(scene, path, sources) or _long(scene, walk, path, sources)
+        origin = (
+            _origin(scene, path, sources) or _copy_of_secret(scene, walk, path) or _long(scene, walk, path, sources)
+        )
         if origin is not None:
             made.append(origin)
         elif any(below(known, path) for known in scene.past):
@@ -121,11 +126,27 @@ def _origin(scene: Scene, path: str, sources: tuple[Invocation, ...]) -> Origin 
     found = next(filter(downloads, sources), None)
     if found is not None:
         return Origin(path, "downloaded", found.text()[:MAX_BY])
-    found = next((one for one in sources if confides(scene, one)), None)
+    found = next((one for one in sources if confides(scene, one) or _names_secret(scene, one)), None)
     if found is not None:
         return Origin(path, "secret", found.text()[:MAX_BY])
     found = next((one for one in sources if one.name in DECODERS), None)
     return None if found is None else Origin(path, "decoded", found.text()[:MAX_BY])
+
+
+def _names_secret(scene: Scene, one: Invocation) -> bool:
+    """Whether a command is given a file into which an earlier call has written a secret."""
+    paths = (scene.path(word, one) for word in one.args[:50]) if scene.past else ()
+    return any(path in scene.past and scene.past[path].how == "secret" for path in paths)
+
+
+def _copy_of_secret(scene: Scene, walk: Walk, path: str) -> Origin | None:
+    """Return the origin of a copy of what holds secrets; None if it is a copy of something else, or none."""
+    original = walk.overlay.standing(path)
+    if original in ("", path):
+        return None
+    past = scene.past.get(original)
+    held = scene.places.project_secret(original) or scene.places.secret(original)
+    return Origin(path, "secret", f"a copy of {original}"[:MAX_BY]) if held or (past and past.how == "secret") else None
 
 
 def _long(scene: Scene, walk: Walk, path: str, sources: tuple[Invocation, ...]) -> Origin | None:
@@ -198,7 +219,7 @@ def remotes(scene: Scene, folder: str) -> Iterator[str]:
 
 def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
     """Yield a finding for each file that the script runs, if an earlier call brought it and it is unread."""
-    if not scene.past:
+    if not scene.past and not any(one.how in _BROUGHT for one in scene.origins):
         return
     built = any(origin.how == "downloaded" for origin in scene.past.values())
     harmful = [origin for origin in scene.past.values() if origin.how == "harmful"]
@@ -210,7 +231,7 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
         if "/" not in program.program and program is one:
             continue
         path = walk.overlay.resolved(scene.path(program.program, one))
-        origin = brought(scene.past, path)
+        origin = brought(scene.past, path) or (_globbed(scene, path) if "*" in path else None)
         if origin is None or walk.overlay.made(path) is not None:
             continue
         yield Finding(
@@ -223,6 +244,12 @@ def findings(scene: Scene, walk: Walk) -> Iterator[Finding]:
             effect=effect("code_execution", f"runs what an earlier call has {origin.how}", target=path),
             elevated=one.elevated,
         )
+
+
+def _globbed(scene: Scene, pattern: str) -> Origin | None:
+    """Return the origin of a brought file that a glob fits, be it of an earlier call or of this one."""
+    each = (*scene.past.values(), *scene.origins)
+    return next((one for one in each if one.how in _BROUGHT and fnmatchcase(one.path, pattern)), None)
 
 
 _PROJECTS = ("cloned", "downloaded")
@@ -288,15 +315,30 @@ def _harm_of(scene: Scene, walk: Walk, one: Invocation, harmful: list[Origin]) -
         if walk.overlay.made(origin.path) is not None:
             continue  # the call itself writes it, and is judged by what it then has
         if _runs_named(scene, one, origin.path, named) or _takes_up(scene, one, origin.path, named):
-            yield Finding(
-                "code.harmful-source",
-                levels.HARM,
-                f"builds or runs {scene.places.shown(origin.path)}, which this run has written, and {origin.by}",
-                "Take that out of the file first.",
-                effect=effect("code_execution", f"runs {origin.path}, {origin.by}"[:300], target=origin.path),
-                elevated=one.elevated,
-            )
+            yield _harm(scene, one, origin)
             return
+
+
+def taken_up(scene: Scene, commands: Sequence[Invocation]) -> Iterator[Finding]:
+    """Yield a finding for each command that builds a source which the same action writes and which does harm."""
+    harmful = [origin for origin in scene.origins if origin.how == "harmful"]
+    for one in commands if harmful else ():
+        named = {scene.places.absolute(word, one.cwd) for word in one.args[:100] if word.known and word[:1] != "-"}
+        for origin in harmful:
+            if origin.path not in named and _takes_up(scene, one, origin.path, named):
+                yield _harm(scene, one, origin)
+                return
+
+
+def _harm(scene: Scene, one: Invocation, origin: Origin) -> Finding:
+    return Finding(
+        "code.harmful-source",
+        levels.HARM,
+        f"builds or runs {scene.places.shown(origin.path)}, which this run has written, and {origin.by}",
+        "Take that out of the file first.",
+        effect=effect("code_execution", f"runs {origin.path}, {origin.by}"[:300], target=origin.path),
+        elevated=one.elevated,
+    )
 
 
 def _runs_named(scene: Scene, one: Invocation, path: str, named: set[str]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from monitors.contract.actions import Action, Factor, Review, ReviewContext
 from monitors.contract.words import Decision, MonitoringLevel, Severity
-from monitors.review import tools, written
+from monitors.review import origins, tools, written
 from monitors.review.commands import Seen, command_findings
 from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
 from monitors.review.rules.findings import Finding, severity_of
@@ -87,9 +87,11 @@ class StepReviewer:
         if command is not None:
             scene.background = tools.in_background(tool, given)
             found, seen = command_findings(command, scene, note)
+            commands, scene.commands = scene.commands, ()
             for path, text in scene.files.items():
                 found += written.findings(scene, path, {"text": text})
                 scene.origins += written.harm_left(scene, path, text, whole=True)
+            found += origins.taken_up(scene, commands)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)
         if self._settings.profile == "container":

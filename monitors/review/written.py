@@ -17,17 +17,25 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation, Setting, arg
+from monitors.review.verdict.scopes import names_production
 
 _TEXT_ONLY = re.compile(r"/(?:fixtures?|testdata|test_data|__snapshots__|snapshots|corpus|corpora|samples?)/|\.(?:md|rst|adoc|txt|log|csv|json|html?|svg)\Z", re.IGNORECASE)  # fmt: skip
 """Files that no program builds or imports."""
 _GRAVE = (
     "shell.run-download", "shell.run-hidden", "shell.fork-bomb", "shell.handed", "network.raw", "code.hidden", "code.remote-shell", "secrets.",
     "chaperon.", "process.kill-all", "process.kill-guard", "files.write-device", "files.startup-handed", "files.write-startup", "containers.",
-    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many",
+    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many", "money.", "packages.redirect", "packages.run-strange",
 )  # fmt: skip
 """Beginnings of the rules that count wherever the commands run."""
 _HERE = ("files.delete-outside", "files.delete-top", "files.delete-system", "files.delete-repository", "files.delete-secret", "files.write-secret", "files.delete-device")  # fmt: skip
 """Rules that count besides, if the commands run on this machine."""
+
+
+_DESTROYS = (
+    "infrastructure.destroy", "cluster.delete", "cluster.uninstall", "database.lose", "database.drop", "hosting.destroy", "storage.destroy",
+    "cloud.destroy", "cloud.aws-destroy", "backup.destroy", "remote.",
+)  # fmt: skip
+"""Beginnings of the rules that count wherever the commands run, if these name what is in production."""
 
 
 def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Finding]:
@@ -39,6 +47,15 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
         texts: What is written, by the field that has it.
     """
     for text in texts.values():
+        if _RUNS_REQUESTS.search(text) and "/.github/workflows/" in path:
+            yield Finding(
+                "ci.runs-strangers",
+                levels.HARM,
+                f"writes {scene.places.shown(path)}, which runs the code of whoever opens a request, with the secrets of the repository",
+                "Use pull_request, or check out no code of the request.",
+                effect=effect("startup", f"{scene.places.shown(path)} runs strangers' code", target=path),
+            )
+            return
         for recipe in recipes_of(path, text):
             found = max(_judged(scene, recipe), key=lambda one: one.risk, default=None)
             if found is not None and (found.risk >= levels.HARM or found.stop):
@@ -53,6 +70,13 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
                     effect=effect("startup", f"{shown} has others run `{line}`", target=shown),
                 )
                 return
+
+
+_RUNS_REQUESTS = re.compile(
+    r"\bpull_request_target\b.{0,4000}?github\.(?:event\.pull_request\.head\.|head_ref).{0,4000}?^\s{0,20}-? ?run:",
+    re.DOTALL | re.MULTILINE,
+)
+"""A workflow that has secrets, checks out the code of a request, and runs something."""
 
 
 def harm_left(scene: Scene, path: str, text: str, *, whole: bool) -> Iterator[Origin]:
@@ -91,8 +115,16 @@ def _found(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     merge(uses, recipe)
     counts = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)
     for script in dict.fromkeys(uses.scripts):
-        found, _ = command_findings(script, within)
+        found, seen = command_findings(script, within)
         yield from (one for one in found if one.rule.startswith(counts) or one.risk >= levels.DOOM)
+        yield from (
+            one
+            for one, invocation in seen
+            if one.risk >= levels.HARM
+            and one.rule.startswith(_DESTROYS)
+            and "sync" not in invocation.args[:3]
+            and names_production(invocation)
+        )
     if recipe.language != "sh" or uses.cut:
         runner = Invocation(arg(recipe.language), [], Setting(depth=1))
         each = (one for one in code_check.check(within, runner, uses) if one is not None)

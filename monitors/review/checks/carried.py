@@ -43,6 +43,8 @@ _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compge
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Look for one secret that an invocation of one of `PROGRAMS` would carry away."""
+    if invocation.name in _SAYS and invocation.args[:1] and invocation.args[0] in _SAYS[invocation.name]:
+        yield from _said(scene, invocation)
     risk = _risk(invocation)
     if stays(invocation):
         return
@@ -66,7 +68,26 @@ _PUTS = {
 """Programs that put files into places that others may read, with the subcommands by which they do."""
 
 
-PROGRAMS = OWN_MACHINES | AWAY | ASKERS | _PUTS.keys()
+_SAYS = {
+    "git": frozenset({"commit", "tag", "notes"}),
+    **dict.fromkeys(("gh", "glab", "hub"), frozenset({"issue", "pr", "mr", "release", "gist", "discussion", "snippet"})),
+    "jira": frozenset({"issue"}), "linear": frozenset({"issue"}), "acli": frozenset({"jira"}),
+}  # fmt: skip
+"""Programs that keep or publish what they are told for others to read, with the subcommands by which they do."""
+
+
+def _said(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
+    """Yield the finding for a secret in a text that others are to read: a message, an issue, notes."""
+    for word in invocation.args[1:]:
+        name = "" if word.known else secret_variable(word)
+        what = named_variable(name) if name else next(_told(scene, word.source), "")
+        what = what or ("the whole environment" if any(map(tells_all, word.source)) else "")
+        if what:
+            yield sent_secret(f"has others read {what}", INSTEAD)
+            return
+
+
+PROGRAMS = OWN_MACHINES | AWAY | ASKERS | _PUTS.keys() | _SAYS.keys()
 """Programs that carry something to another machine."""
 ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/master.passwd"})
 
@@ -98,10 +119,13 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
     yield from _told(scene, given.source)
     for path in _files(scene, invocation):
         yield from _told(scene, scene.within(path))
+        yield from (f"{one.by} to another machine" for one in scene.origins if one.path == path and one.how == "secret")
         if scene.places.workspace and scene.places.place(path) is Place.HOME:
             yield f"a file of a person to another machine: {scene.places.shown(path)}"
         if path in ACCOUNTS:
             yield "the accounts of this machine to another machine"
+        if any(map(packs_repository, scene.within(path))):
+            yield "all that this repository holds to another machine"
         yield from (
             f"a copy of a database to another machine: `{one.text()}`"
             for one in scene.within(path)
@@ -137,10 +161,12 @@ def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
     for source in sources:
         for word in source.args[:50] if scene.past else ():
             yield from _kept(scene, scene.path(word, source), dumps=True)
-        if tells(source) or decrypts(source) or shows_secret(scene, source):
+        if tells(source) or decrypts(source) or _holds(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
         elif source.name in _WHOLE and scene.places.workspace:
             for word in source.args:
+                if word[:1] != "-" and scene.places.project_secret(word):
+                    yield f"secrets of the project to another machine: {word}"
                 if ("/" in word or word[:1] == "~") and scene.places.of(word, source.cwd) is Place.HOME:
                     yield f"a file of a person to another machine: {word}"
 
@@ -164,8 +190,29 @@ def decrypts(source: Invocation) -> bool:
     return not _DECRYPTS.get(source.name, set()).isdisjoint(source.args)
 
 
+_HOLDS = {
+    **dict.fromkeys(("terraform", "tofu", "terragrunt"), (("output",), ("state", "pull"), ("show",))),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), (("inspect",), ("container", "inspect"), ("compose", "config"))),
+    "helm": (("get", "values"), ("get", "all")),
+    "kubectl": (("get", "configmap"), ("get", "cm"), ("describe", "pod")),
+    "ansible": (("-m", "setup"),),
+    "systemctl": (("show-environment",),),
+}
+"""Programs that print settings of what runs elsewhere, in which logins stand, with the subcommands by which they do."""
+
+
+def _holds(source: Invocation) -> bool:
+    words = tuple(str(word) for word in source.args if word[:1] != "-")
+    return any(words[: len(begin)] == begin for begin in _HOLDS.get(source.name, ()))
+
+
 DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport", "mydumper", "bq", "sqlcmd"})  # fmt: skip
 """Programs that print what a database holds."""
+
+
+def packs_repository(source: Invocation) -> bool:
+    """Whether a command packs what a repository holds, in one file."""
+    return source.name == "git" and (source.args[:2] == ["bundle", "create"] or source.args[:1] == ["archive"])
 
 
 def confides(scene: Scene, source: Invocation) -> bool:

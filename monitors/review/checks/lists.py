@@ -19,6 +19,34 @@ _OWN = re.compile(
     r"-u\Z|-U\Z|-u.|--user\b|--me\Z|-p\Z|--pid\b|--ppid\b|-C\Z|-j\Z|--jobs?\b|-n\Z|--name\b|-J\Z|[ux]\Z|T\Z|-s\Z"
 )
 """Options by which such a list is one of certain jobs or processes, or of one's own."""
+_VITAL = frozenset(
+    {
+        "sshd",
+        "systemd",
+        "dbus-daemon",
+        "dockerd",
+        "containerd",
+        "postgres",
+        "mysqld",
+        "mariadbd",
+        "mongod",
+        "redis-server",
+        "nginx",
+        "apache2",
+        "httpd",
+        "kubelet",
+        "etcd",
+        "NetworkManager",
+        "Xorg",
+        "gnome-shell",
+        "cron",
+        "crond",
+        "init",
+        "slapd",
+        "named",
+    }
+)
+"""Processes that a machine and its other users need."""
 _FINDS = frozenset({"grep", "egrep", "rg", "ag", "fgrep"})
 _MATCHES = re.compile(r"/[^/]{1,80}/|==|~|\bindex\(|\bmatch\(")
 """Tests of awk, sed and perl by which lines are picked."""
@@ -43,6 +71,10 @@ _MAIL_HOSTS = re.compile(
 _ADDRESSED = re.compile(r"[\"'\s{,]*(?:to|recipients?|phone|email)\b", re.IGNORECASE)
 
 
+PROGRAMS = _ENDS | _MAILERS | people.PROGRAMS
+"""Programs that deal with one thing or person after the other, if they are given a list."""
+
+
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Look for what is done to each that a list names."""
     if invocation.name in _ENDS:
@@ -56,9 +88,13 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
 
 def _ended(invocation: Invocation) -> Iterator[Finding]:
     sources = [one for word in invocation.args for one in word.source]
-    lists = any(one.name in _LISTERS and not any(map(_OWN.match, one.args)) for one in sources)
+    lists = any(map(_lists_all, sources))
     picked = any(map(_picks, sources))
     others = invocation.name in _JOBS and invocation.elevated
+    vital = invocation.elevated and any(
+        one.name in ("pgrep", "pidof") and not _VITAL.isdisjoint(one.args) for one in sources
+    )
+    others = others or vital
     if others or (lists and not picked):
         yield Finding(
             "process.of-others",
@@ -68,6 +104,13 @@ def _ended(invocation: Invocation) -> Iterator[Finding]:
             effect=effect("process_signal", f"{invocation.program} ends what others run"),
             elevated=invocation.elevated,
         )
+
+
+def _lists_all(one: Invocation) -> bool:
+    """Whether a command lists whatever there is of all users, or of one."""
+    if one.name == "pgrep":
+        return any(word[:2] in ("-u", "-U") for word in one.args) and not one.operands(("-u", "-U", "-g", "-t"))
+    return one.name in _LISTERS and not any(map(_OWN.match, one.args))
 
 
 def _picks(one: Invocation) -> bool:

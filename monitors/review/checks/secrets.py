@@ -333,6 +333,10 @@ def guard(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 _GIT_SHOWS = frozenset({"diff", "grep", "hash-object", "--no-index"})
 """Subcommands by which git shows files that it does not keep."""
+_FILLS = frozenset({"rsync", "tar", "bsdtar", "unzip", "7z", "bsdcpio", "cpio", "unrar"})
+"""Programs that put whatever they have into a directory."""
+_GIT_CHANGES = frozenset({"checkout", "restore", "rm", "mv", "clean", "stash", "reset", "update-index"})
+"""Subcommands by which git changes or takes away the files that it is given."""
 _READS_SETTINGS = frozenset(
     {
         "ls",
@@ -360,7 +364,12 @@ _READS_SETTINGS = frozenset(
 
 
 def _is_guard(scene: Scene, invocation: Invocation, path: str) -> bool:
+    changes = invocation.name == "git" and not _GIT_CHANGES.isdisjoint(invocation.args[:6])
+    if (changes or invocation.name in _FILLS) and path.endswith("/.claude") and scene.places.holds_protected(path):
+        return True
     if not scene.places.guards(path):
         return False
     own = scene.places.is_own(path)
+    if changes:
+        return True
     return invocation.name not in (("ls", "stat", "test", "[", "echo", "printf") if own else _READS_SETTINGS)

@@ -3,7 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from monitors.review.checks.carried import ACCOUNTS, AWAY, CLIENTS, DUMPS, shows_secret, stays, tells_all
+from monitors.review.checks.carried import (
+    ACCOUNTS,
+    AWAY,
+    CLIENTS,
+    DUMPS,
+    packs_repository,
+    shows_secret,
+    stays,
+    tells_all,
+)
 from monitors.review.checks.secrets import INSTEAD, SENDERS, project_secret, secret_at, sent_environment
 from monitors.review.programs.coreutils import has
 from monitors.review.rules import levels
@@ -51,15 +60,18 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             yield project_secret(scene, invocation, word, levels.HARM)
     if invocation.name in _SYNCS:
         yield _sent_whole(scene, invocation)
-    if invocation.name in _SERVERS:
+    if invocation.name in _SERVERS or (
+        invocation.name in ("rclone", "caddy", "npx", "bunx") and _SERVES & {*invocation.args[:2]}
+    ):
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
                 yield sent_secret(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
 
 
 _SEARCHERS = frozenset({"rg", "ag", "ack", "grep", "egrep"})
+_SERVES = frozenset({"serve", "http-server", "file-server"})
 _SYNCS = frozenset({"rsync", "scp", "rclone", "aws", "gsutil", "gcloud", "azcopy", "s3cmd", "s5cmd"})
-PROGRAMS = SENDERS | _COPIERS | _SEARCHERS | _SYNCS | _SERVERS | {"ssh", "git"}
+PROGRAMS = SENDERS | _COPIERS | _SEARCHERS | _SYNCS | _SERVERS | {"ssh", "git", "caddy", "npx", "bunx"}
 """Programs that send, pack, search or serve files; another one may be told to by `s_client`."""
 _THERE = re.compile(r"(?:s3|gs|https)://|(?:[\w.-]{1,80}@)?([\w.-]{1,200}):(?!//)|rsync://([^/:]{1,200})")
 _STRANGER = re.compile(
@@ -100,9 +112,9 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             and any(map(_STRANGER.match, invocation.args[:12]))
         ):
             yield sent_secret("sends all of the workspace to a nameless machine", "Push to the remote that it has.")
-        if source.name == "git" and source.args[:2] == ["bundle", "create"] and invocation.name in AWAY:
+        if packs_repository(source) and invocation.name in AWAY and not stays(invocation):
             yield sent_secret(
-                "sends all that this repository has ever held to another machine", "Push to the remote that it has."
+                "sends all that this repository holds to another machine", "Push to the remote that it has."
             )
         whole = [word for word in source.args if source.name in _PACKERS and _holds_secrets(scene, source, word)]
         if whole:
@@ -149,6 +161,11 @@ def _holds_secrets(scene: Scene, invocation: Invocation, word: str) -> bool:
 def _whole_stores(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Directories of credentials that are packed or copied as a whole."""
     for word in invocation.args:
-        if word[:1] != "-" and _SECRET_DIRECTORY.match(scene.path(word, invocation)):
+        if word[:1] == "-":
+            continue
+        path = scene.path(word, invocation)
+        if "/." in path and scene.places.secret(f"{path}/x"):
+            yield secret_at(scene, invocation, f"{word.rstrip('/')}/x")
+        if _SECRET_DIRECTORY.match(path):
             within = (secret_at(scene, invocation, f"{word.rstrip('/')}/{name}") for name in _STORES)
             yield next((found for found in within if found), None)

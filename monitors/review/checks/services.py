@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from monitors.review.checks.people import EVERY_ONE, MENTIONS
 from monitors.review.rules import levels
@@ -49,7 +49,7 @@ def words_of(tool: str) -> tuple[list[str], list[str]]:
     return ([word.lower() for word in _WORD.findall(name)], [word.lower() for word in _WORD.findall(server)])
 
 
-def findings(tool: str, verbs: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
+def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the findings about a call by the words of its tool and by its plain fields."""
     if _writes_to_many(words_of(tool)[1], verbs, given):
         yield _in_others_hands("message.many", tool, "write to many people at once")
@@ -57,6 +57,17 @@ def findings(tool: str, verbs: list[str], given: Mapping[str, Any]) -> Iterator[
         yield _weakening(tool)
     if _changes_production(verbs, given):
         yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
+    told = "" if not _LOOKS.isdisjoint(verbs[:1]) or for_trial(given) else _told(verbs, server, given)
+    if told:
+        yield _in_others_hands("tools.mcp-shared", tool, told)
+    if not _SECRETS.isdisjoint(verbs) and not _SHOWS.isdisjoint(verbs):
+        yield Finding(
+            "secrets.show",
+            levels.CARE,
+            "shows a secret, which then stands in the conversation",
+            "Let the program that needs it read it itself.",
+            effect=effect("secret_read", f"calls {tool}", target=tool),
+        )
     if _opens_to_all(verbs, given):
         yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
     if _opens_network(verbs, given):
@@ -80,6 +91,163 @@ def groups_of(value: object, depth: int = 0) -> Iterator[tuple[int, Mapping[str,
 
 _OPERATIONS = ("operation", "action", "method", "api", "verb", "operation_name", "operationname")
 _KINDS = ("kind", "resource_type", "resourcetype", "resource", "type", "object_type", "entity")
+
+
+_SECRETS = frozenset({"secret", "secrets", "password", "passwords", "credential", "credentials"})
+_SHOWS = frozenset({"get", "read", "reveal", "retrieve", "fetch", "export", "show", "decrypt"})
+
+
+class _Told(NamedTuple):
+    """Tools that do something with what others use or see: by a verb, a thing, and a server if any is named."""
+
+    what: str
+    verbs: frozenset[str]
+    things: frozenset[str]
+    servers: frozenset[str] = frozenset()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_GIVES = _words("add create invite grant attach assign put give authorize generate issue set update enable")
+_TELLS = (
+    _Told(
+        "give somebody access to what others use",
+        _GIVES,
+        _words("collaborator collaborators admin admins owner owners superuser sudo webhook webhooks hook iam binding"),
+    ),
+    _Told(
+        "give somebody access to what others use",
+        _words("attach grant assign put"),
+        _words("policy role permission permissions privilege privileges access"),
+    ),
+    _Told(
+        "invite somebody to what others use",
+        _words("invite add"),
+        _words("organization org workspace tenant billing enterprise"),
+    ),
+    _Told(
+        "change names that others look up",
+        _words("create update delete upsert set edit change put add import transfer"),
+        _words("dns nameserver nameservers record records"),
+        _words("dns route53 cloudflare namecheap godaddy porkbun dnsimple route 53 domains gandi"),
+    ),
+    _Told(
+        "change names that others look up",
+        _words("create update upsert set edit change put add import transfer"),
+        _words("dns nameserver nameservers"),
+    ),
+    _Told(
+        "publish something for all to read",
+        _words("publish tweet retweet"),
+        _words(
+            "package packages npm pypi crate gem module version release app extension plugin article post page site theme tweet draft image docs video episode story reel listing"
+        ),
+    ),
+    _Told(
+        "publish something for all to read",
+        _words("post create publish reply tweet upload send share quote repost comment submit"),
+        _words(
+            "post tweet thread status reel story video photo article comment reply message submission toot skeet update content image"
+        ),
+        _words(
+            "twitter x linkedin facebook instagram reddit mastodon bluesky youtube tiktok medium threads hackernews producthunt devto"
+        ),
+    ),
+    _Told(
+        "change many things at once",
+        _words("bulk mass"),
+        _words(
+            "update edit upsert import close assign transition move change modify patch set email tag enroll invite"
+        ),
+    ),
+    _Told(
+        "change what customers pay or get",
+        _words("update set create change edit put adjust issue apply"),
+        _words("price prices pricing discount coupon inventory stock gift giftcard credit refund tax shipping payout"),
+        _words(
+            "shopify woocommerce magento bigcommerce square amazon ebay etsy store shop stripe chargebee recurly paddle commerce squarespace wix"
+        ),
+    ),
+    _Told(
+        "work a device that keeps people safe",
+        _words("unlock disarm open release override"),
+        _words("door lock garage gate alarm valve safe vault barrier camera breaker"),
+    ),
+)
+"""Verbs and things of such tools; both must be there."""
+_KEYS_OF = _words("access deploy ssh api signing service account gpg personal master session")
+_RANKS = frozenset(
+    {
+        "admin",
+        "owner",
+        "maintain",
+        "superuser",
+        "root",
+        "administrator",
+        "full_access",
+        "fullaccess",
+        "roles/owner",
+        "roles/editor",
+        "organizer",
+        "superadmin",
+        "super_admin",
+        "global_admin",
+    }
+)
+_RANKED = (
+    "permission",
+    "permissions",
+    "role",
+    "roles",
+    "level",
+    "access_level",
+    "accesslevel",
+    "access",
+    "privilege",
+    "is_admin",
+    "isadmin",
+    "role_name",
+)
+_PEOPLE = _words(
+    "user users member members team teams collaborator role roles permission permissions account accounts access group groups organization org person principal grant invite invitation share acl"
+)
+_ANYWHERE = re.compile(r"(?:0\.0\.0\.0|::)/0\Z")
+_SERVES = re.compile(r"(?:lock\.unlock|lock\.open|alarm_control_panel\.alarm_disarm|cover\.open\w*|valve\.open\w*)\Z")
+
+
+def _told(verbs: list[str], server: list[str], given: Mapping[str, Any]) -> str:
+    """Return what a tool is asked to do with what others use or see, as a phrase; empty if it is nothing."""
+    for row in _TELLS:
+        named = not row.servers or not row.servers.isdisjoint(server)
+        if named and not row.verbs.isdisjoint(verbs) and not row.things.isdisjoint(verbs):
+            own = any(isinstance(value, str) and _OWN_ADDRESS.search(value) for value in _values(given))
+            if not (own and "webhook" in verbs):
+                return row.what
+    changes = not _GIVES.isdisjoint(verbs) or not _CHANGES.isdisjoint(verbs)
+    if changes and {"key", "keys", "token", "tokens"} & {*verbs} and not _KEYS_OF.isdisjoint(verbs):
+        return "make a key by which others get in"
+    if changes and any(isinstance(value, str) and _ANYWHERE.match(value) for value in _values(given)):
+        return "let everybody reach what stands behind a firewall"
+    for _, fields in islice(groups_of(given), 20) if changes and not _PEOPLE.isdisjoint(verbs) else ():
+        said = {str(name).lower(): value for name, value in islice(fields.items(), MAX_NAMED)}
+        for value in (said[name] for name in _RANKED if name in said):
+            each = value if isinstance(value, (list, tuple)) else [value]
+            if any(isinstance(one, str) and one.lower() in _RANKS for one in each[:MAX_NAMED]):
+                return "give somebody the highest rights"
+    service = f"{given.get('domain', '')}.{given.get('service', '')}"
+    return "work a device that keeps people safe" if _SERVES.match(service.lower()[:100]) else ""
+
+
+_OWN_ADDRESS = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])")
+
+
+def _values(given: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the plain values of a call and of the groups within it."""
+    for _, fields in islice(groups_of(given), 20):
+        for value in islice(fields.values(), MAX_NAMED):
+            yield from islice(value, MAX_NAMED) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _asks_to_destroy(verbs: list[str], given: Mapping[str, Any]) -> bool:

@@ -128,6 +128,8 @@ _HARMLESS_OPTIONS = frozenset({"--delete-on-exit", "--delete-after-use"})
 def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | None]:
     """Judge a program by the names of its subcommands and options."""
     name = invocation.program
+    if not invocation.inside:
+        yield _without_login(invocation)
     if is_dry(invocation):
         yield _runs(invocation, reads=True)
         return
@@ -164,6 +166,35 @@ def check(invocation: Invocation, operands: list[Arg]) -> Iterator[Finding | Non
         )
     else:
         yield _runs(invocation, reads=bool(verbs[:2] and {word.lower() for word in verbs[:2]} & _READS))
+
+
+_TO_ALL = re.compile(r"(?:^|[ =/'\"])(?:0\.0\.0\.0|\[::\]|\*):?|bind[_-]ip[_-]all")
+"""How a server is told to listen to other machines."""
+_NO_LOGIN = re.compile(
+    r"--?no-?auth\b|--?auth[ =]none\b|protected-mode[ =]no\b|--?(?:disable|skip|without)-auth\w*|security\.enabled=false|(?:token|password)=(?:''|\"\"|)(?: |$)|--tls=false|tcp://0\.0\.0\.0:2375|--allow-anonymous|ALLOW_EMPTY_PASSWORD=yes|auth(?:_method|-method)?[ =]trust|--insecure-bind",
+    re.IGNORECASE,
+)
+_OPEN_DESKTOP = re.compile(r"-nopw\b|SecurityTypes[ =]None|--?no-?passw\w*", re.IGNORECASE)
+
+
+def _without_login(invocation: Invocation) -> Finding | None:
+    """Return the finding for a server that lets everybody in: it listens to other machines, and asks for no login."""
+    text = " ".join(invocation.args)[:MAX_WORDS]
+    desktop = "vnc" in invocation.name and _OPEN_DESKTOP.search(text)
+    if not desktop and not (_TO_ALL.search(text) and _NO_LOGIN.search(text)):
+        return None
+    return Finding(
+        "network.open",
+        levels.HARM,
+        "opens a server of this machine to everybody, without a login",
+        "Have it listen to 127.0.0.1, or ask for a login.",
+        effect=effect("network_listen", f"{invocation.program} lets everybody in", target=invocation.name),
+        elevated=invocation.elevated,
+    )
+
+
+MAX_WORDS = 4_000
+"""Most characters of the words of one command that are looked at for how it listens."""
 
 
 def _goes_outside(invocation: Invocation, verbs: list[Arg]) -> bool:

@@ -29,6 +29,12 @@ _OPEN_PATH = re.compile(
 _OPEN_CHAIN = re.compile(
     r"([\"'])(~(?:/[\w./-]{0,200})?/)\1\s{0,20}(?:\+|\.(?=\s))\s{0,20}[\w$][\w.$]{0,40}(?![\w.$]|\s{0,3}\()"
 )
+_FORMAT = re.compile(
+    rf"\b(?:sprintf|Sprintf|format|printf_to_string)\s?\(\s{{0,20}}({_TEXT})((?:\s{{0,20}},\s{{0,20}}{_TEXT}){{1,12}})\s{{0,20}}\)"
+)
+"""A text that is made of a form and of texts."""
+_HOME_AND = re.compile(r"\"~\"\s{1,3}\"(/[^\"\\\n]{0,300})\"")
+"""A path behind the home directory, as awk puts texts together."""
 _JOIN = re.compile(
     rf"\b(?:join|implode)\s{{0,5}}\(\s{{0,5}}({_TEXT})\s{{0,5}},\s{{0,5}}[\[(]?\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{0,20}})\s{{0,5}}[\])]?\s{{0,5}}\)"
     rf"|\[\s{{0,5}}({_TEXT}(?:\s{{0,5}},\s{{0,5}}{_TEXT}){{1,20}})\s{{0,5}}\]\.join\(\s{{0,5}}({_TEXT})\s{{0,5}}\)"
@@ -63,7 +69,10 @@ def folded(code: str) -> str:
     for _ in range(MAX_ROUNDS):
         before = code
         code = _CHAIN.sub(_as_one, code)
+        if "ormat" in code or "printf" in code:
+            code = _FORMAT.sub(_as_formatted, code)
         if "~" in code:
+            code = _HOME_AND.sub(r'"~\1"', code)
             code = _OPEN_CHAIN.sub(r"\1\2{}\1", code)
             code = _OPEN_PATH.sub(_as_path, code)
         code = (
@@ -81,6 +90,13 @@ def _as_one(match: re.Match[str]) -> str:
     inside = match[1][1:-1] + match[2][1:-1]
     quote = "'" if '"' in inside else '"'
     return match[0] if quote in inside else f"{quote}{inside}{quote}"
+
+
+def _as_formatted(match: re.Match[str]) -> str:
+    pieces = iter(piece[1:-1] for piece in _PIECE.findall(match[2]))
+    text = re.sub(r"%[sv]", lambda found: next(pieces, found[0]), match[1][1:-1])
+    quote = "'" if '"' in text else '"'
+    return match[0] if quote in text else f"{quote}{text}{quote}"
 
 
 def _as_path(match: re.Match[str]) -> str:

@@ -26,6 +26,8 @@ class Interpreter:
     """Whether the first operand is code, as with `awk`."""
     every: bool = False
     """Whether operands are all looked at as code."""
+    file: str = ""
+    """Options whose value is a file of code, also beside operands that are none."""
 
 
 INTERPRETERS = (
@@ -33,9 +35,9 @@ INTERPRETERS = (
     Interpreter("perl perl5", "-e -E -ne -pe -le -lne -nle -lpe -pie -i.bak", "-I -M -m"),
     Interpreter("ruby jruby irb", "-e -ne -pe", "-I -r -C"),
     Interpreter("node nodejs bun deno ts-node tsx esno jiti vite-node", "-e -p --eval --print -pe eval", "-r --require --import"),
-    Interpreter("php php7 php8", "-r -B -R -E", "-d -c -S -t -z"),
+    Interpreter("php php7 php8", "-r -B -R -E", "-d -c -S -t -z", file="-f"),
     Interpreter("lua luajit lua5.1 lua5.3 lua5.4 texlua", "-e", "-l"),
-    Interpreter("r rscript", "-e"),
+    Interpreter("r rscript", "-e", file="-f"),
     Interpreter("julia", "-e -E --eval --print", "-J -t -p -L"),
     Interpreter("jrunscript jjs", "-e -f"),
     Interpreter("groovy scala kotlin swift crystal elixir iex raku guile racket ocaml bb clojure clj", "-e --eval -c eval"),
@@ -49,7 +51,7 @@ INTERPRETERS = (
     Interpreter("expect", "-c"),
     Interpreter("osascript", "-e"),
     Interpreter("emacs", "--eval -eval"),
-    Interpreter("awk gawk mawk nawk", "-e --source", "-F -v -f", first=True),
+    Interpreter("awk gawk mawk nawk", "-e --source", "-F -v", first=True, file="-f --file"),
     Interpreter("gnuplot", "-e"),
     Interpreter("tclsh wish", ""),
     Interpreter("sqlite3", "", every=True),
@@ -118,7 +120,7 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
         own: The same of a file that the action itself has written.
     """
     if invocation.name in _ESCAPES:
-        return _escapes(invocation)
+        return project_uses(invocation, files) or _escapes(invocation)
     if invocation.name in _TOLD:
         scripts = [script for word in invocation.args[:40] for script in _TOLD[invocation.name](word)]
         if scripts:
@@ -328,7 +330,7 @@ def _typed(args: list[Arg]) -> Iterator[str]:
 
 
 def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> list[str]:
-    options, values = interpreter.code.split(), interpreter.values.split()
+    options, values, named = interpreter.code.split(), interpreter.values.split(), interpreter.file.split()
     found: list[str] = []
     operands: list[Arg] = []
     args = invocation.args
@@ -337,6 +339,10 @@ def _code(invocation: Invocation, interpreter: Interpreter, files: Files) -> lis
         word = args[at]
         if operands and not interpreter.every:
             break
+        if word in named and at + 1 < len(args) and args[at + 1].known:
+            found.append(files(invocation, args[at + 1]) or " ")
+            at += 2
+            continue
         if word in options or (
             word[:1] == "-" and word[:2] != "--" and len(word) > 2 and "-" + word[-1] in options and word[1:].isalpha()
         ):

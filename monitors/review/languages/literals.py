@@ -109,7 +109,7 @@ def commands_in(code: str) -> Iterator[str]:
 
 
 _STARTS = later(
-    r"^[ \t]*+(?:[-@!%>|&][ \t]*+|RUN[ \t]++|CMD[ \t]++|LOCALLY[ \t]++|[\w.*@/ -]{1,60}[:=][ \t]++)*+[\"'\[]{0,3}(?=([\w./-]{1,60})[ \t])([^\n]++)|>\s*+([a-z/][\w./-]{1,40}[ \t][^<>\n]++)<",
+    r"^[ \t]*+(?:[-@!%>|&][ \t]*+|RUN[ \t]++|CMD[ \t]++|LOCALLY[ \t]++|[\w.*@/ -]{1,60}[:=][ \t]++)*+[\"'\[!]{0,3}(?=([\w./-]{1,60})[ \t])([^\n]++)|>\s*+([a-z/][\w./-]{1,40}[ \t][^<>\n]++)<",
     re.MULTILINE,
 )
 """A line of a file of settings that is a command, or gives a key one, and what stands between the tags of one."""

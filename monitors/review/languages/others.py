@@ -53,8 +53,8 @@ _DELETED_AFTER = sought(
 )
 """A path that is deleted by what is called on it."""
 _DELETES_SOMEHOW = sought(
-    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b",
-    "rm remove delete unlink",
+    r"\b(?:rm_rf|rm_r|rmtree|remove_tree|rmSync|rmdirSync|unlink|unlinkSync|remove_entry|removeSync|remove_dir_all|remove_file|RemoveAll|os\.Remove|deleteRecursively|deleteIfExists|(?:File|FileUtils|Dir)\.(?:delete|unlink|rm\w*))\b",
+    "rm remove Remove delete unlink",
 )
 _HOME_WITHIN = sought(
     r"#\{(?:ENV\[[\"']HOME[\"']\]|Dir\.home)\}|\$\{(?:process\.env\.HOME|(?:os\.)?homedir\(\))\}|\$ENV\{HOME\}(?=[/\"'])",
@@ -66,6 +66,12 @@ _HOME = sought(
     "HOME home Home",
 )
 """The home directory, with the quote of a text that is joined to it."""
+_WHOLE_HOME = sought(r"[\"']~[\"']", "~")
+_EXPANDED = sought(
+    r"\(?\b(?:path\.expand|normalizePath|expand-file-name|expand_path|expanduser|File\.expand_path)\s?\(?\s?([\"']~[^\"'\n]{0,300}[\"'])(?:\s?,\s?[\w.]{1,40})?\s?\)",
+    "path.expand normalizePath expand",
+)
+"""A path of which a function works out the home directory."""
 _HOME_FILE = sought(r"(?<=File\()System\.getProperty\([\"']user\.home[\"']\)\s{0,3},\s{0,3}[\"']/?", "user.home")
 """The home directory as the parent of a file, in Java and Groovy."""
 _GLOBBED = sought(r"\b(\w{1,40})(?:,\s?\w{1,40})?\s?:?=\s?filepath\.Glob\(([^\n]{1,300})\)[ \t]*\n", "Glob")
@@ -116,6 +122,11 @@ _DECODED_RUN = sought(
     "exec spawn system popen passthru",
 )
 """A command that is decoded as it is run."""
+_RUNS_READ = sought(
+    r"[\"'](?:curl|wget|nc|ncat)\b[^\"'\n]{0,300}[\"']\s{0,3}\|\s{0,3}getline\s{1,3}(\w{1,30})[^\0]{0,300}?\bsystem\(\s{0,3}\1\b",
+    "getline",
+)
+"""A command of awk out of what another machine answers."""
 _RUNS_SENT = sought(
     r"\b(?:exec|execSync|spawn|spawnSync|execFile|system|popen|passthru|shell_exec|proc_open|eval|assert|instance_eval|Function)\s?\(?\s?(?:[\"'`][\w ./-]{0,40}[\"'`]?\s?[+.,]\s?|`\$\{|[\"']#\{)?"
     r"(?:\$_(?:GET|POST|REQUEST|COOKIE|SERVER)\b|(?:req|request|ctx|event)\.(?:query|body|params|headers|url|request|rawBody|args)\b|params\[|request\.(?:body|params|query)|file_get_contents\([\"']php://input)"
@@ -163,6 +174,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         code = _HOME_NAMED.sub(r'\1 := "~"', code)
         code = _HOME_FILE.sub("'~/", code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
+    code = _EXPANDED.sub(r"\1", code)
     code = _SCRATCH.sub(lambda match: f"{match[1]}{_TMP}" if match[1] else f'"{_TMP}"', code)
     if "filepath.Glob" in code:
         loops = {match[2]: match[1] for match in _EACH.finditer(code)}
@@ -185,6 +197,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         found.scripts.extend(command for command in commands_in(code) if command not in found.scripts)
     if _OF_STORE.search(code) and not _AT_HOME.search(code):
         found.scripts.extend(_told_stores(code))
+    found.scripts.extend(_asked_by_http(code))
     found.runs = bool(found.scripts) or _RUNS_SOMEHOW.search(code) is not None
     recursive = "/" if _RECURSIVE.search(code) else ""
     for match in _DELETE.finditer(code):
@@ -195,7 +208,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     found.deletes.extend(f"{match[2]}/" for match in _TCL_DELETE.finditer(code))
     found.reads = [match[1] for match in _PATH.finditer(code)][:200]
     if not found.deletes and _DELETES_SOMEHOW.search(code):
-        found.deletes = [path + recursive for path in found.reads]
+        found.deletes = [path + recursive for path in found.reads] or ["~/{}/"] * (_WHOLE_HOME.search(code) is not None)
     found.connects = _CONNECTS.search(code) is not None
     found.listens = _LISTENS.search(code) is not None
     found.sends = found.connects and _SENDS.search(code) is not None
@@ -204,9 +217,36 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         found.secret = next(filter(names_secret, sent), "")
     fetched = found.connects and _RUNS_ANSWER.search(code)
     found.hidden = (
-        "decodes or fetches code, and runs it" if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) else ""
+        "decodes or fetches code, and runs it"
+        if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) or _RUNS_READ.search(code)
+        else ""
     ) or ("runs code that others send it" if _RUNS_SENT.search(code) else "")
     return found
+
+
+_HTTP_CALL = sought(
+    r"\b(?:axios|got|ky|superagent|needle|HTTParty|RestClient|Faraday|Unirest|Http|client|api|http)(?:\.|::)(delete|post|put|patch)\s?\(?\s?"
+    + _QUOTED,
+    "delete post put patch",
+)
+_FETCHED = sought(
+    r"\b(?:fetch|request|ofetch)\(\s?"
+    + _QUOTED
+    + r"\s?,\s?\{[^{}]{0,200}?\bmethod\s?:\s?[\"'](DELETE|POST|PUT|PATCH)[\"']",
+    "method",
+)
+"""Requests by which something at an address is changed."""
+
+
+def _asked_by_http(code: str) -> Iterator[str]:
+    """Yield the requests of code that change something, as the same said by curl."""
+    for match in islice(_HTTP_CALL.finditer(code), MAX_TOLD):
+        url = match[2] or match[3] or match[4] or ""
+        if "://" in url and "${" not in url:
+            yield f"curl -X {match[1].upper()} {shlex.quote(url)}"
+    for match in islice(_FETCHED.finditer(code), MAX_TOLD):
+        if "://" in (url := _literal(match)) and "${" not in url:
+            yield f"curl -X {match[4]} {shlex.quote(url)}"
 
 
 _OF_STORE = sought(
@@ -225,6 +265,11 @@ _ASKED = sought(
     r"(?:\.|->)(?:query|execute|executeUpdate|do|raw|exec|run|\$executeRaw(?:Unsafe)?|none|any)\s?\(?\s?" + _QUOTED,
     "query exec raw run none any do",
 )
+_PAID = sought(
+    r"\.(refunds|payouts|transfers|charges|paymentIntents|invoices|subscriptions|topups)\.(create|pay|capture|confirm|cancel|del)\(",
+    "refunds payouts transfers charges paymentIntents invoices subscriptions topups",
+)
+"""A call of Stripe's library by which money moves."""
 MAX_TOLD = 20
 """Most calls of one kind that stores are told by."""
 
@@ -236,6 +281,8 @@ def _told_stores(code: str) -> Iterator[str]:
             yield "redis-cli FLUSHALL" if match[1].lower().startswith("flush") else "mongosh --eval 'db.dropDatabase()'"
         else:
             yield f"aws sdk {_HUMPS.sub('-', match[2]).lower()}"
+    for match in islice(_PAID.finditer(code), MAX_TOLD) if "sk_test" not in code else ():
+        yield f"stripe {match[1]} {match[2]} --live"
     for match in islice(_ASKED.finditer(code), MAX_TOLD):
         yield f"psql -c {shlex.quote(_literal(match)[:MAX_STATEMENT])}"
 

@@ -202,6 +202,21 @@ _ELSEWHERE = later(
 """Said by files whose commands run on another machine, or in a container."""
 
 
+_INDEX_LINE = later(
+    r"^\s{0,20}(?:(?:@[\w-]{1,80}:)?registry|npmRegistryServer|index-url|extra-index-url|index_url|default-index|url)[\"']?\s{0,9}[=:]\s{0,9}[\"']?(https?://[^\s\"']{1,300})",
+    re.MULTILINE,
+)
+
+
+def _indexes(text: str) -> Iterator[Recipe]:
+    """Settings of a package manager for where packages come from, as the command that sets them."""
+    for match in islice(_INDEX_LINE.finditer(text), MAX_RECIPES):
+        yield Recipe("registry", f"npm config set registry {shell_word(match[1])}")
+
+
+_UPDATES = later(r"^\s{0,20}(?:update|\w{1,40})\s{0,9}=\s{0,9}[\"']?!\s{0,9}([^\n\"']{1,1000})", re.MULTILINE)
+
+
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] = (
     (later(r"/(?:GNU)?[Mm]akefile$|\.mk$"), every_target),
     (later(r"/\.?[Jj]ustfile$"), lambda text: iter(just(text))),
@@ -221,6 +236,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"\.ipynb$"), _notebook),
     (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
+    (later(r"/\.npmrc$|/\.yarnrc(?:\.yml)?$|/(?:pip|uv)\.(?:conf|ini|toml)$|/bunfig\.toml$|/\.pip/pip\.conf$"), _indexes),
+    (later(r"/\.gitmodules$|/\.?gitconfig[^/]*$|/[^/]*git[^/]*\.(?:cfg|conf|config|inc)$"), _each(_UPDATES)),
     (_DATA, lambda _text: iter(())),
     (later(r"\.(?:jsonc?|json5|ya?ml|toml|xml|gypi?|nix|ini|conf|cfg|properties|spec|bzl|star|kdl|bazel|desktop|service|rules)$|/(?!Docker|Container)[A-Z][A-Za-z]+file$|/(?:PKGBUILD|APKBUILD|BUILD|WORKSPACE)$|/debian/(?:rules|(?:[\w.-]+\.)?(?:pre|post)(?:inst|rm))$|/\.[a-z-]{2,20}rc$"), _settings),
 )  # fmt: skip

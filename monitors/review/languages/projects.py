@@ -50,7 +50,7 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.leaks = found.leaks or (uses.sends and WHOLE_ENVIRONMENT.search(code) is not None)
         found.secret = found.secret or uses.secret
         found.writes_to_many = found.writes_to_many or uses.writes_to_many
-        found.writes += [path for path in uses.writes if path.startswith("/dev/")]
+        found.writes += [path for path in uses.writes if path[:1] in "/~"]
         found.reads += [path for path in uses.reads if uses.connects and _KEY.search(path)]
         found.cut = found.cut or uses.cut
     found.cut = found.cut or recipe.cut
@@ -255,13 +255,6 @@ def _cmake(invocation: Invocation, files: Files) -> Iterator[Recipe]:
         yield Recipe("COMMAND", _CMAKE_VARIABLE.sub("made", match[1]))
 
 
-def _awk(invocation: Invocation, files: Files) -> Iterator[Recipe]:
-    named = _option(invocation, "-f", "--file")
-    text = files(invocation, named) if named else None
-    if text:
-        yield Recipe(str(named), text, "other")
-
-
 def _sql(invocation: Invocation, files: Files) -> Iterator[Recipe]:
     """Nothing to run here: the statements of a file become the client's input, for its own rules."""
     named = _option(invocation, "-f", "--file")
@@ -321,7 +314,6 @@ _PROGRAMS: dict[str, Read] = {
     **dict.fromkeys(("pytest", "py.test"), _pytest),
     **dict.fromkeys(("pip", "pip3"), _pip),
     **dict.fromkeys(("docker", "podman", "docker-compose", "podman-compose"), _compose),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb", "sqlcmd", "cqlsh"), _sql),
     **dict.fromkeys(("mongosh", "mongo"), _mongo),
     **dict.fromkeys(("kubectl", "oc", "k3s"), _kubectl),

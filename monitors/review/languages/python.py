@@ -359,11 +359,14 @@ class _Reading:
         made: list[Value] = []
         items, before = self._each(over), self._passes
         self._passes *= len(items)
+        long = not isinstance(over, tuple) or len(over) >= sinks.MANY
+        self._found.looping += long
         for item in items:
             self._bind(generator.target, item)
             for condition in generator.ifs:
                 self._value(condition, depth)
             made.append(self._comprehended(node, at + 1, depth))
+        self._found.looping -= long
         self._passes = before
         listing = made[0] if len(made) == 1 and isinstance(made[0], str) and not isinstance(over, tuple) else None
         return listing if listing is not None else tuple(made[:MAX_ITEMS])

@@ -70,6 +70,15 @@ _SDK = {
     ), "aws sdk"),
 }  # fmt: skip
 """Libraries of others' services, each with the program that a call to end something is judged as."""
+_MONEY = {
+    "Refund": "refunds",
+    "Payout": "payouts",
+    "Transfer": "transfers",
+    "Charge": "charges",
+    "PaymentIntent": "payment_intents",
+    "Invoice": "invoices",
+}
+"""Classes of Stripe's library by which money moves."""
 _AT_HOME = re.compile(
     r"(?:[a-z+]{2,20}://)?(?:[^@/\s]{0,80}@)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|\Z)"
 )
@@ -165,10 +174,10 @@ def called(
     found.at_home = found.at_home or any(
         text and _AT_HOME.match(text) for text in (*texts, *map(text_of, named_.values()))
     )
-    _sdk(found, owner, name, path)
+    _sdk(found, owner, name, path, quiet=quiet)
     if not quiet and not found.at_home and _writes_to_people(found, name, path, texts):
         found.writes_to_many = found.writes_to_many or bool(found.looping) or name in _AT_ONCE
-    _network(found, owner, name, values, named_, path)
+    _network(found, owner, name, values, named_, path, quiet=quiet)
 
 
 _MAILS = frozenset({"sendmail", "send_message", "send_mail", "send_email", "send_templated_email", "send_sms", "send_template"})  # fmt: skip
@@ -264,7 +273,7 @@ def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None
         found.scripts.append("kill -9 -1")
 
 
-def _sdk(found: Uses, owner: str, name: str, path: str) -> None:
+def _sdk(found: Uses, owner: str, name: str, path: str, *, quiet: bool) -> None:
     """Calls of the clouds' and clusters' libraries, as the same said to their programs."""
     library = path.partition(".")[0]
     if owner == "?" and library not in _SDK:  # something that a library has listed, as far as is known
@@ -274,6 +283,13 @@ def _sdk(found: Uses, owner: str, name: str, path: str) -> None:
     whole = name in ("delete", "terminate", "destroy", "empty", "purge", "delete_by_query")
     if found.at_home:
         return
+    if not quiet and library == "stripe" and name in ("create", "pay", "capture", "confirm") and owner in _MONEY:
+        found.scripts.append(f"stripe {_MONEY[owner]} create --live")
+    if "docker" in found.imports and (
+        (library == "docker" and name.startswith("prune"))
+        or (name in ("remove", "kill", "stop") and owner == "?" and found.looping)
+    ):
+        found.scripts.append("docker rm -f $(docker ps -aq)")
     if library in _SDK and (whole or name.startswith(("delete_", "terminate_", "destroy_", "purge_"))):
         found.scripts.append(f"{_SDK[library]} {'delete-all' if whole else name.replace('_', '-')}")
     elif library == "kubernetes" and (kind := _CLUSTER.match(name)):
@@ -281,7 +297,14 @@ def _sdk(found: Uses, owner: str, name: str, path: str) -> None:
 
 
 def _network(
-    found: Uses, owner: str, name: str, values: Sequence[Value], named_: Mapping[str, Value], path: str
+    found: Uses,
+    owner: str,
+    name: str,
+    values: Sequence[Value],
+    named_: Mapping[str, Value],
+    path: str,
+    *,
+    quiet: bool,
 ) -> None:
     library = path.partition(".")[0]
     http = library in _HTTP and "." in path
@@ -290,10 +313,29 @@ def _network(
         sends = {"data", "files", "json", "content"}.intersection(named_)
         found.sends = found.sends or name in ("post", "put", "patch") or len(values) > 1 or bool(sends)
         _carried(found, name, values, named_)
+        if (
+            not quiet
+            and http
+            and name in _CHANGES
+            and (url := text_of(values[0] if values else named_.get("url")))
+            and HOLE not in url
+        ):
+            body = " -d x" if {"data", "json"}.intersection(named_) else ""
+            key = f" -u {shlex.quote(_login(named_))}" if "auth" in named_ else ""
+            found.scripts.append(f"curl -X {name.upper()} {shlex.quote(url)}{key}{body}")
     elif library in _LINES and name in _SENDING:
         found.secret = found.secret or secret_of(tuple(values[:3]))
     if name in _LISTENS or (name == "test" and owner == "server"):
         found.listens = True
+
+
+_CHANGES = frozenset({"delete", "post", "put", "patch"})
+"""Methods of HTTP by which something is changed: judged as the same said by curl."""
+
+
+def _login(named_: Mapping[str, Value]) -> str:
+    login = named_.get("auth")
+    return text_of(login[0] if isinstance(login, tuple) and login else login) or "x"
 
 
 _LINES = frozenset({"socket", "smtplib", "ssl", "http", "ftplib", "telnetlib", "websocket", "websockets"})

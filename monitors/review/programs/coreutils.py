@@ -148,6 +148,7 @@ _KEEPS = frozenset({Place.WORKSPACE, Place.SCRATCH})
 def _taken(scene: Scene, invocation: Invocation, word: Arg, *, kept: bool) -> Finding | None:
     path = scene.path(word, invocation)
     whole = path in (scene.places.workspace, f"{scene.places.workspace}/.git") and bool(scene.places.workspace)
+    whole = whole or scene.places.holds_protected(path)
     if kept and not whole and word.known and scene.places.entry(path) is Place.WORKSPACE and "/.git" not in path:
         return None
     found = deletes(scene, invocation, word, recursive=whole, forced=False)
@@ -276,33 +277,10 @@ def cmake(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
 
 
 def kill(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
-    """`kill` of what a list of all processes, or of all of a user's, gives."""
-    sources = [source for word in invocation.args for source in word.source]
-    for source in sources:
+    """`kill` of what a search of processes finds: judged by whom its pattern would hit."""
+    for source in (source for word in invocation.args for source in word.source):
         if source.name in ("pgrep", "pidof"):
             yield from pkill(scene, source)
-    if any(_picks(source) for source in sources):
-        return
-    for source in sources:
-        every = source.name == "ps" or (source.name == "pgrep" and has(source, "-u", "-U", "--euid", "--uid"))
-        if every and not has(source, "--ppid", "-p", "-C", "-t"):
-            yield Finding(
-                "process.kill-all",
-                levels.HARM,
-                f"ends every process that `{source.text()}` names",
-                "End processes by their id.",
-                effect=effect("process_signal", "ends many processes"),
-            )
-
-
-_PICKERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "jq"})
-
-
-def _picks(source: Invocation) -> bool:
-    """Whether the command picks some processes out of a list, and not a column, or all but some."""
-    if source.name == "awk":
-        return any(mark in word for word in source.args for mark in "/~=<>")
-    return source.name in _PICKERS and not has(source, "-v", "--invert-match")
 
 
 _GUARDS = ("chaperon serve", "python3 -m supervisor.runtime.shim", "/usr/bin/chaperon", "claude", "claude --print")
@@ -363,8 +341,10 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             all_of = arg(root.rstrip("/") + "/{}", known=root.known) if "-type" in invocation.args else root
             yield deletes(scene, invocation, all_of, recursive=True, forced=True)
             continue
-        below = arg(root.rstrip("/") + "/{}", known=root.known)
-        found = deletes(scene, invocation, below, recursive=False, forced=False)
+        below = arg(root.rstrip("/") + "/{}", known=root.known, source=root.source)
+        found = deletes(
+            scene, invocation, below, recursive=not root.known and (root[:6] in ("{}", "$PIPED")), forced=True
+        )
         graver = found is not None and (below == "/{}" or (aged and found.rule == "files.delete-top"))
         yield replace(found, risk=max(found.risk, levels.HARM)) if found and graver else found
 
@@ -386,8 +366,20 @@ _NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwhol
 """Tests of `find` that mean certain files; the others, such as age and size, take whatever there is of a home."""
 
 
+def make(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
+    """`make clean DIR=~`: a target that cleans, and a whole home or system directory among what it is given."""
+    if any(map(_CLEANS.match, invocation.operands())):
+        for word in invocation.args:
+            name, equals, given = word.partition("=")
+            path = arg(given, known=word.known)
+            if equals and name.isidentifier() and given and scene.places.of(path, invocation.cwd) is Place.TOP:
+                yield deletes(scene, invocation, path, recursive=True, forced=True)
+
+
+_CLEANS = re.compile(r"[\w./-]{0,40}(?:clean|purge|wipe|reset|uninstall|remove|delete)[\w./-]{0,40}\Z")
 MODELS: dict[str, Model] = {
     "qemu-img": qemu_img,
+    "make": make, "gmake": make,
     "kill": kill, "pkill": pkill, "killall": pkill, "cmake": cmake, "sponge": tee,
     "shred": shred, "srm": shred, "wipe": shred, "scrub": shred, "rimraf": rimraf, "del": rimraf, "del-cli": rimraf,
     "rm": rm, "unlink": rm, "rmdir": rmdir, "cp": copy, "install": copy, "ln": copy, "mv": move,

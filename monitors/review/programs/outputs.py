@@ -112,7 +112,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         minus = any(
             _MINUS.fullmatch(word) for word in invocation.args
         )  # a mode that looks like an option: `chmod -x a`
-        for word in operands(invocation, "--reference")[0 if minus else 1 :]:
+        lists = name == "setfacl"  # whose rights stand behind an option
+        named = operands(invocation, _OF_SETFACL if lists else "--reference")
+        for word in named[0 if minus or lists else 1 :]:
             yield _rights(scene, invocation, word)
     if name in _EDITORS:
         for word in operands(invocation, "-c -S -u"):
@@ -128,6 +130,9 @@ def _unpacked_to(invocation: Invocation) -> Iterator[Arg]:
         yield from (arg(word[2:], known=word.known) for word in words if word[:2] == "-o" and len(word) > 2)
     elif words[:1] == ["-m"] and words[1:2] in (["zipfile"], ["tarfile"]) and words[2:3] in (["-e"], ["--extract"]):
         yield from words[4:5]
+
+
+_OF_SETFACL = "-m -x -M -X --modify --remove --modify-file --remove-file -Rm -Rx -dm -Rdm -dRm --set"
 
 
 def _changes(scene: Scene, invocation: Invocation, options: str) -> bool:
@@ -154,7 +159,7 @@ def _written(invocation: Invocation) -> Iterator[Arg]:
             yield word
     if invocation.name in _LAST and not (invocation.name == "rsync" and has(invocation, "-n", "--dry-run")):
         named = [word for word in operands(invocation, "-i -e -P -c -F -l -J -o -q --exclude --include --rsh") if word]
-        if len(named) > 1 and not re.match(r"[\w.@-]+:(?!\\)", named[-1]):
+        if len(named) > (invocation.name != "ffmpeg") and not re.match(r"[\w.@-]+:(?!\\)", named[-1]):
             yield named[-1]
     if invocation.name in ("docker", "podman") and invocation.args[:1] == ["cp"] and ":" not in invocation.args[-1]:
         yield invocation.args[-1]
@@ -187,12 +192,25 @@ def _files_in_place(invocation: Invocation) -> list[Arg]:
     return named if scripted else named[1:]
 
 
+def _rights_of_listed(word: Arg) -> Finding:
+    return Finding(
+        "permissions.system",
+        levels.HARM,
+        f"changes the rights of all there is below what `{word.source[0].text()}` names, which is not known",
+        "Write the paths out.",
+        effect=effect("file_permission", "changes rights below places that are not known"),
+        elevated=True,
+    )
+
+
 def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
-    if invocation.inside or not word.known:
+    if invocation.inside:
         return None
+    throughout = "find" in invocation.via or has(invocation, "-R", "--recursive")
+    if not word.known:
+        return _rights_of_listed(word) if throughout and word.source and invocation.elevated else None
     path = scene.path(word, invocation)
     place = scene.places.place(path)
-    throughout = "find" in invocation.via or has(invocation, "-R", "--recursive")
     if place is Place.TOP and (throughout or any(map(_OPENS_OR_SHUTS.fullmatch, invocation.args))):
         return Finding(
             "permissions.system",
@@ -211,6 +229,15 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
             "Leave chaperon's files alone; ask a person.",
             effect=effect("guard", f"touches {word}"),
             stop=True,
+        )
+    if place is Place.HOME and invocation.name == "setfacl" and throughout:
+        return Finding(
+            "permissions.take-away",
+            levels.HARM,
+            f"changes who may read and change {word} and all below it",
+            "Let a person do it.",
+            effect=effect("file_permission", f"changes the rights below {word}", target=word),
+            elevated=invocation.elevated,
         )
     if place is Place.HOME and invocation.name in ("chown", "chgrp") and has(invocation, "-R", "--recursive"):
         owner = invocation.args[next((at for at, one in enumerate(invocation.args) if one[:1] != "-"), 0)]
@@ -325,6 +352,21 @@ def made(invocation: Invocation) -> Iterator[Arg]:
     if invocation.name in MODELS and invocation.name != "find":
         return
     yield from (word for word in _written(invocation) if word not in ("-", "", "."))
+    if invocation.name == "git" and invocation.args[:2] == ["bundle", "create"]:
+        yield from (word for word in operands(invocation)[2:3] if word.known)
+    if (
+        invocation.name == "git"
+        and invocation.args[:1] == ["archive"]
+        and (into := value(invocation, "-o")) is not None
+    ):
+        yield into
+    if invocation.name == "gh" and invocation.args[:2] == ["release", "download"]:
+        folder = value(invocation, "-D", "--dir") or ""
+        for word in filter(None, (value(invocation, "-O", "--output"), value(invocation, "-p", "--pattern"))):
+            yield arg(posixpath.join(folder, word), known=word.known and "*" not in word)
+    if invocation.name == "aria2c" and (below := value(invocation, "-d", "--dir")) is not None:
+        for word in filter(None, (value(invocation, "-o", "--out"),)):
+            yield arg(posixpath.join(below, word), known=word.known and below.known)
     if invocation.name in _DOWNLOADERS and _under_own_name(invocation):
         folder = value(invocation, "-P", "--directory-prefix", "--output-dir", "-d", "--dir") or ""
         folder = (

@@ -74,7 +74,7 @@ def _named(parts: list[str], *, many: bool) -> bool:
     if not many or not named:
         return False
     own, above = named[-1], named[-2] if len(named) > 1 else ""
-    return own in _HOARDS or above in _HOARDS - {"data"} or (above == "data" and own in _WITHIN_DATA)
+    return own in _HOARDS or above in _HOARDS - {"data", "media"} or (above == "data" and own in _WITHIN_DATA)
 
 
 def asked_of_git(invocations: Iterable[Invocation], scene: Scene) -> Iterator[str]:

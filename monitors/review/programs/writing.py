@@ -41,6 +41,10 @@ def writes_path(
     over: bool = False,
 ) -> Finding | None:
     """The same for a path already worked out; `over` if nothing is left of the file that is there."""
+    if inside.startswith("host ") and scene.places.place(path) is Place.STARTUP:
+        _, rule, why, instead = _MEANING[Place.STARTUP]
+        made = effect("startup", f"{how} {path} in {inside}", target=path)
+        return Finding(rule, levels.HARM, f"{why} on {inside}: {path}", instead, effect=made, elevated=elevated)
     if inside:
         return Finding(
             "files.write-elsewhere",
@@ -82,6 +86,13 @@ def writes_path(
             "takes away all that is in a file that projects have git ignore",
             "Copy it to /var/tmp first.",
         )
+    if how == "empties" and place is Place.WORKSPACE and _KEEPS_HISTORY.search(path):
+        risk, rule, why, instead = (
+            levels.HARM,
+            "files.empty",
+            "takes away what git keeps the history by",
+            "Use git's own commands.",
+        )
     if not known and place in (Place.HERE, Place.OTHER, Place.HOME):
         risk = levels.NOTED
     if place is Place.SYSTEM and (path == "/" or _VITAL.match(path)):
@@ -120,6 +131,7 @@ def _is_lost(scene: Scene, path: str, *, over: bool) -> bool:
     return kept and (not over or scene.facts.kind(path) == "file")
 
 
+_KEEPS_HISTORY = re.compile(r"/\.git/(?:HEAD|index|packed-refs|(?:objects|refs)/.*)\Z")
 _VITAL = re.compile(
     r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr|root|proc|sys/fs/cgroup|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
 )

@@ -59,7 +59,7 @@ _STARTUP = later(
     r"|/\.mcp\.json$|/\.claude/(?:scheduled_tasks\.json$|plugins/)"
 )
 _HOOK_SETTINGS = later(
-    r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$))|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+    r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$)|(?:\{\}|\*|\*\.json)$)|(?:^|/)bin/chaperon$|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _GUARD_PROGRAM = later(r"/bin/chaperon$")
 """Chaperon's own program, wherever it is installed; in a workspace it is a project's."""
@@ -279,8 +279,15 @@ class ActionPlaces:
         return any(map(self.is_protected, self._both(path)))
 
     def holds_protected(self, path: str) -> bool:
-        """Whether something of chaperon's own lies below the path."""
-        return any(_below(top, path) for top in self.protected)
+        """Whether something of chaperon's own, or the hook settings of the CLI, lies below the path."""
+        return any(_below(top, path) for top in self.protected) or self._has_settings(path)
+
+    def _has_settings(self, path: str) -> bool:
+        """Whether a directory of the CLI's settings has hooks in it, as far as is known."""
+        if not path.endswith("/.claude") or self._place(path) is Place.SCRATCH:
+            return False
+        names = self.facts.names(path)
+        return not names or any(_HOOK_SETTINGS.search(f"{path}/{name}") for name in names)
 
     def is_own(self, path: str) -> bool:
         """Whether the path, or what its links lead to, is chaperon's own, which is not even read."""

@@ -11,7 +11,7 @@ from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.interpreters import is_interpreter
 from monitors.review.languages.uses import Uses
-from monitors.review.programs import outputs
+from monitors.review.programs import outputs, patching
 from monitors.review.programs.coreutils import ENDLESS, FILLERS, MODELS, fills, fills_all, has, takes_lines
 from monitors.review.programs.unheld import REGENERATED
 from monitors.review.programs.writing import writes
@@ -36,11 +36,17 @@ def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[F
     """
     for found in _checks(scene, invocation, uses):
         if found is not None:
-            yield _in_production(scene, invocation, found) if levels.MODERATE <= found.risk <= levels.CARE else found
+            yield _in_production(scene, invocation, found) if levels.MINOR <= found.risk <= levels.CARE else found
 
 
 def _in_production(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
     """Return a finding that asks for care, as harm if it is about what others have in production."""
+    if (
+        found.risk == levels.CARE
+        and invocation.inside[:4] == "host"
+        and any(one.name in _ON_MANY for one in scene.commands)
+    ):
+        return replace(found, risk=levels.HARM, why=f"{found.why}, on many machines at once")
     about = found.effect is not None and (found.effect.type in SHARED or bool(invocation.inside))
     if found.risk < levels.CARE and (
         found.effect is None
@@ -53,6 +59,10 @@ def _in_production(scene: Scene, invocation: Invocation, found: Finding) -> Find
     return replace(found, risk=levels.HARM, why=f"{found.why} in production", instead=_BY_A_PERSON)
 
 
+_ON_MANY = frozenset(
+    {"pssh", "parallel-ssh", "clush", "pdsh", "dsh", "mussh", "ansible", "salt", "knife", "bolt", "mco", "cexec"}
+)
+"""Launchers that start a command on many machines."""
 _BY_A_PERSON = "Prepare it, and let a person do it in production."
 
 
@@ -81,7 +91,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         yield from sending.check(scene, invocation)
     if name in carried.PROGRAMS:
         yield from carried.check(scene, invocation)
-    yield from lists.check(scene, invocation)
+    if name in lists.PROGRAMS:
+        yield from lists.check(scene, invocation)
     if name in statements.PROGRAMS or not _described(scene, name):
         for lost in statements.check(scene, invocation):
             yield replace(lost, risk=levels.CARE) if is_rehearsal(invocation) else lost
@@ -99,6 +110,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         yield from outputs.check(scene, invocation)
     if name in FILLERS:
         yield from fills_all(scene, invocation)
+    if name in patching.PROGRAMS:
+        yield from patching.check(scene, invocation)
     if name in _ENDLESS:
         yield _endless(scene, invocation)
     if name == "git":
@@ -168,8 +181,10 @@ def _all_refs(invocation: Invocation) -> Finding | None:
     sources = dict.fromkeys((*invocation.input.source, *(one for word in args for one in word.source)))
     texts = [str(word) for one in sources for word in one.args]
     turned = any('":"' in text or "s/^/:" in text for text in texts)
-    drops = (args[:1] == ["branch"] and has(invocation, "-D")) or (
-        args[:1] == ["push"] and (turned or has(invocation, "-d", "--delete"))
+    drops = (args[:1] == ["tag"] and has(invocation, "-d", "--delete")) or (
+        (args[:1] == ["update-ref"] and has(invocation, "-d", "--stdin"))
+        or (args[:1] == ["branch"] and has(invocation, "-D"))
+        or (args[:1] == ["push"] and (turned or has(invocation, "-d", "--delete")))
     )
     lists = any(one.name == "git" and not _LISTS_REFS.isdisjoint(one.args[:1]) for one in sources)
     if not drops or not lists or any(map(_narrows, sources)):
@@ -197,7 +212,7 @@ def _narrows(source: Invocation) -> bool:
     )
 
 
-_LISTS_REFS = frozenset({"branch", "for-each-ref", "ls-remote"})
+_LISTS_REFS = frozenset({"tag", "branch", "for-each-ref", "ls-remote"})
 _ENDLESS = {
     "tail": re.compile(r"(?:^| )(?:-[a-zA-Z0-9]*[fF]\b|--follow|--retry)"),
     "journalctl": re.compile(r"(?:^| )(?:-[a-zA-Z]*f|--follow)"),
@@ -347,8 +362,8 @@ def _folders(scene: Scene, invocation: Invocation) -> Iterator[str]:
         for word in words:
             name, equals, value = word.partition("=")
             if name in ("-C", "--git-dir", "--work-tree"):
-                named = value if equals else next(words, arg("."))
-                place = scene.places.absolute(named, folder)
+                named = arg(value, known=word.known) if equals else next(words, arg("."))
+                place = scene.places.absolute(named, folder) if named.known else "/?"
                 folder = place if name == "-C" else folder
                 yield _beside(place)
             elif word[:1] != "-":
@@ -613,10 +628,28 @@ _TRIED_HERE = re.compile(
 """An address within a store of this machine, under a name that says it is for tests."""
 
 
+_CHANGES_ROWS = re.compile(
+    r"(?:\A|;|['\"])\s{0,9}(?:update|delete|insert|merge|replace|alter|grant|revoke|create|truncate)\s", re.IGNORECASE
+)
+
+
+def _changes_rows(invocation: Invocation) -> bool:
+    """Whether a database's client is given a statement that changes what it holds."""
+    texts = (*invocation.args, invocation.input.text or "")
+    return any(_CHANGES_ROWS.search(text[:MAX_SEARCHED]) for text in texts)
+
+
 def _whole(scene: Scene, program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
     if not program.effect:
         return None
-    if program.effect in _PRODUCED and changes_production(invocation, operands, scene.production):
+    if program.effect in _PRODUCED and (
+        changes_production(invocation, operands, scene.production)
+        or (
+            program.effect == "database"
+            and _changes_rows(invocation)
+            and names_production(invocation, scene.production)
+        )
+    ):
         why = f"has {invocation.program} change what is in production"
         made = effect(program.effect, f"{program.details}: {invocation.text()}", severity=Severity.HIGH)
         return Finding(f"{program.effect}.production", levels.HARM, why, _BY_A_PERSON, effect=made)

@@ -210,7 +210,9 @@ def _operands(words: list[Arg], taking: Collection[str] | None = None) -> list[A
 def _takes_known(one: Invocation, known: Collection[str], places: ActionPlaces) -> bool:
     """Whether all that a command names to be taken away was made before."""
     if compose := _compose(one):
-        return compose in known
+        # What is started may have volumes of before, but for a project under a name of its own.
+        whole = not {"-v", "--volumes"}.isdisjoint(one.args) and _NAMED_PROJECT.search(compose) is None
+        return compose in known and not (whole and "COMPOSE_PROJECT_NAME" not in one.assignments)
     words, family = list(one.args), _family(one)
     if one.name == "git":
         named = [word for word in words if word[:1] != "-"]
@@ -224,5 +226,6 @@ def _takes_known(one: Invocation, known: Collection[str], places: ActionPlaces) 
     return bool(things) and all(word.known and f"{family}/{word}" in known for word in things)
 
 
+_NAMED_PROJECT = re.compile(r"[ /](?:-p|--project-name)\b")
 _VALUES = frozenset({"-n", "--namespace", "--context", "--kube-context", "--kubeconfig", "-t", "--time", "-s", "--signal", "-h", "-p", "-U", "--host", "--port", "--username", "--endpoint-url", "--region", "--profile", "--project", "--zone", "--timeout", "--grace-period"})  # fmt: skip
 """Options whose value names nothing that is taken away."""

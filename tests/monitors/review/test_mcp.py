@@ -187,3 +187,48 @@ def test_a_step_below_many_others_is_judged_or_too_much() -> None:
 def test_what_only_stands_in_a_text_within_fields_is_not_run() -> None:
     given = {"fields": {"description": "run: rm -rf /etc", "run": "ok", "steps": [{"note": "rm -rf /etc"}]}}
     assert reviewed("jira__create_issue", given).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("github__add_collaborator", {"repo": "b", "username": "eve"}),
+        ("github__create_deploy_key", {"repo": "b", "key": "ssh-rsa A"}),
+        ("github__create_webhook", {"repo": "b", "config": {"url": "https://x.example/h"}}),
+        ("github__update_repository", {"repo": "b", "private": False}),
+        ("auth0__update_user", {"user_id": "x", "roles": ["admin"]}),
+        ("cloud__create_firewall_rule", {"source": "0.0.0.0/0"}),
+        ("aws__attach_user_policy", {"policy_arn": "arn:aws:iam::aws:policy/AdministratorAccess"}),
+        ("cloudflare__create_dns_record", {"name": "acme.com", "content": "203.0.113.6"}),
+        ("npm__publish_package", {"name": "a"}),
+        ("docker__push_image", {"image": "acme/api:latest"}),
+        ("linkedin__create_post", {"text": "hello"}),
+        ("crm__bulk_update", {"object": "account"}),
+        ("shopify__update_product_price", {"price": "0.01"}),
+        ("stripe__create_payout", {"amount": 100}),
+        ("solana__transfer_tokens", {"to": "x", "amount": 3}),
+        ("gmail__send_email", {"to": "everyone@acme.example", "body": "hi"}),
+        ("slack__post_message", {"channel": "C1", "text": "<!channel> hi"}),
+        ("home__call_service", {"domain": "lock", "service": "unlock"}),
+        ("desktop__run_applescript", {"script": 'tell application "Finder" to empty trash'}),
+    ],
+)
+def test_access_money_and_the_public_are_left_to_a_person(tool: str, given: dict[str, object]) -> None:
+    assert reviewed(tool, given).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("github__list_collaborators", {"repo": "b"}),
+        ("github__create_webhook", {"repo": "b", "config": {"url": "http://localhost:3000/h"}}),
+        ("github__update_repository", {"repo": "b", "description": "x"}),
+        ("cloudflare__list_dns_records", {"zone": "x"}),
+        ("stripe__list_payouts", {}),
+        ("gmail__send_email", {"to": "bob@acme.example", "body": "hi"}),
+        ("slack__post_message", {"channel": "#dev-bots", "text": "done"}),
+        ("linkedin__search_posts", {"text": "hello"}),
+    ],
+)
+def test_looking_and_writing_to_one_person_pass(tool: str, given: dict[str, object]) -> None:
+    assert reviewed(tool, given).decision is not Decision.BLOCK

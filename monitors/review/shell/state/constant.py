@@ -55,9 +55,10 @@ def _echo(invocation: Invocation) -> str | None:
 
 
 def _printf(invocation: Invocation) -> str | None:
-    if not invocation.args or invocation.args[0].startswith("-"):
+    args = invocation.args[1:] if invocation.args[:1] == ["--"] else invocation.args
+    if not args or (args is invocation.args and args[0].startswith("-")):
         return None
-    values = iter(invocation.args[1:])
+    values = iter(args[1:])
 
     def replace(match: re.Match[str]) -> str:
         if match[1] == "%":
@@ -65,9 +66,9 @@ def _printf(invocation: Invocation) -> str | None:
         value = str(next(values, ""))
         return decode_ansi(value) if match[1] == "b" else value
 
-    form = decode_ansi(invocation.args[0])
+    form = decode_ansi(args[0])
     taken = max(sum(found[1] != "%" for found in _FORMAT.finditer(form)), 1)
-    rounds = max(-(-(len(invocation.args) - 1) // taken), 1)  # it is used again until all values are printed
+    rounds = max(-(-(len(args) - 1) // taken), 1)  # it is used again until all values are printed
     return "".join(_FORMAT.sub(replace, form) for _ in range(rounds if "%" in form else 1))
 
 

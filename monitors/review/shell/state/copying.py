@@ -36,6 +36,42 @@ STDIN = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 """Names of what a command is fed."""
 
 
+_IN_PLACE = re.compile(r"-[nrEsuz]{0,5}i|--in-place")
+_INSERTS = re.compile(r"(?:^|[\s;{}\d$/])[aic](?:\\\s*\n?|\s)\s*(.+)\Z", re.DOTALL)
+"""Text that a script of sed puts above, below or in the place of a line: all that stands behind the command."""
+_REPLACES = re.compile(
+    r"s([^\w\s\\])(?:(?!\1)[^\\]|\\.){0,2000}+\1((?:(?!\1)[^\\]|\\.){0,2000}+)\1[gIiM0-9]{0,9}\Z", re.DOTALL
+)
+
+
+def _scripts_and_files(invocation: Invocation) -> tuple[list[Arg], list[Arg]]:
+    scripts = [
+        after
+        for word, after in pairwise(invocation.args)
+        if word in ("-e", "--expression") or re.fullmatch(r"-[nrEsuz]{0,5}e", word)
+    ]
+    named = invocation.operands(frozenset({"-e", "--expression", "-f", "--file", "-l"}))
+    named = [word for word in named if word]  # `-i ''` of BSD
+    return (scripts, named) if scripts else (named[:1], named[1:])
+
+
+def inserted(invocation: Invocation) -> list[str]:
+    """Return the lines that `sed` puts into the files that it changes in place; those that replace a text count too."""
+    if not any(map(_IN_PLACE.match, invocation.args)):
+        return []
+    found: list[str] = []
+    for script in _scripts_and_files(invocation)[0]:
+        match = (_INSERTS.search(script) or _REPLACES.search(script)) if script.known else None
+        if match is not None and " " in match[match.re.groups].strip():
+            found.append(re.sub(r"\\([&|/\\n])", lambda one: "\n" if one[1] == "n" else one[1], match[match.re.groups]))
+    return found
+
+
+def edited(invocation: Invocation) -> list[Arg]:
+    """Return the files that `sed` changes in place."""
+    return [word for word in _scripts_and_files(invocation)[1] if word.known and not word.glob]
+
+
 def bound(invocation: Invocation) -> tuple[Arg, Arg] | None:
     """Return the directory that `mount --bind` shows in another place, and that place."""
     named = invocation.operands(frozenset({"-t", "--types", "-o", "--options"}))

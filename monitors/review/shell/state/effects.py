@@ -8,7 +8,18 @@ from monitors.review.shell.expand import MAX_FIELDS, limited
 from monitors.review.shell.invocation import Arg, Invocation, Output, Redirection, arg, program_name
 from monitors.review.shell.shells import positional
 from monitors.review.shell.state.bounds import MAX_SOURCES
-from monitors.review.shell.state.copying import FETCHERS, STDIN, UNPACKERS, bound, copied, fetched, folder_of, patches
+from monitors.review.shell.state.copying import (
+    FETCHERS,
+    STDIN,
+    UNPACKERS,
+    bound,
+    copied,
+    edited,
+    fetched,
+    folder_of,
+    inserted,
+    patches,
+)
 from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values, read_word
 from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
@@ -104,6 +115,10 @@ class Effects:
                 self._overlay.copy(path(named["if"]), path(named["of"]))
             elif named.get("of"):
                 self._overlay.write(path(named["of"]), invocation.input.text, source)
+        elif name in ("sed", "gsed") and (lines := inserted(invocation)):
+            for word in edited(invocation):
+                text = self._overlay.text(path(word)) or ""
+                self._overlay.write(path(word), "\n".join((text, *lines, "")), (invocation,))
         elif name in UNPACKERS and len(source) > 1:
             self._overlay.unpack(path(folder_of(invocation)), source)
         elif name in ("patch", "git") and patches(invocation, source):
@@ -114,9 +129,11 @@ class Effects:
             self._overlay.link(path(bind[1]), path(bind[0]))
 
     def _copied(self, invocation: Invocation, made: Arg, given: Arg) -> None:
+        path = self._state.path
+        if made.known and given.source and not given.known and invocation.name != "ln":
+            self._overlay.write(path(made), None, given.source)
         if not (made.known and given.known):
             return
-        path = self._state.path
         if given in STDIN:
             self._overlay.write(path(made), invocation.input.text, invocation.input.source)
             return

@@ -10,6 +10,8 @@ from monitors.review.shell.state.folders import REDIRECTED, FolderLookups, NoFol
 from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
 
+MAX_FED = 4_000
+"""Longest text of a file on the disk that counts as read by a command; the end of a longer one may not be known."""
 _RUNS_INPUT = re.compile(r"(?:python|pypy|node|ruby|perl|php|psql|mysql|mariadb|sqlite|mongo)[\w.]*")
 
 
@@ -66,6 +68,9 @@ class Texts:
         known = self._overlay.made(f"/dev/fd/{target}" if redirect.operator == "<&" else self._state.path(target))
         if known is None and redirect.operator == "<" and target[:2] in ("~/", "/h", "/r", "/U"):
             return Input(None, (Invocation(arg("cat"), [target]), *target.source))  # a person's, maybe
+        if known is None and redirect.operator == "<":
+            text = self._overlay.text(self._state.path(target))
+            return Input(text if text is None or len(text) < MAX_FED else None, target.source)
         return Input(None, target.source) if known is None else Input(known[0], (*known[1], *target.source))
 
     def type_out(self, invocation: Invocation) -> None:

@@ -33,7 +33,7 @@ def last(*commands: str) -> Decision:
         ("helm install app ./chart -n pr-4", "helm uninstall app -n pr-4"),
         ("lxc launch ubuntu:22.04 t1", "lxc delete -f t1"),
         ("createdb a42", "dropdb a42"),
-        ("docker compose up -d", "docker compose down -v"),
+        ("docker compose -p x up -d", "docker compose -p x down -v"),
         ("docker compose -p x run web true", "docker compose -p x down -v"),
     ],
 )
@@ -59,6 +59,7 @@ def test_what_was_made_before_is_taken_back_in_the_same_call_or_a_later_one(maki
         ("lxc start app", "lxc delete -f app"),
         ("gcloud compute instances start app", "gcloud compute instances delete app"),
         ("docker compose -f a.yml up -d", "docker compose -f b.yml down -v"),
+        ("docker compose up -d", "docker compose down -v"),
     ],
 )
 def test_the_loss_of_anything_else_is_stopped(making: str, taking: str) -> None:
