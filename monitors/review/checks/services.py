@@ -57,7 +57,8 @@ def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str,
         yield _weakening(tool)
     if _changes_production(verbs, given):
         yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
-    told = "" if not _LOOKS.isdisjoint(verbs[:1]) or for_trial(given) else _told(verbs, server, given)
+    tried = for_trial(given) or in_test_mode(given)
+    told = "" if tried or not _LOOKS.isdisjoint(verbs[:1]) else _told(verbs, server, given)
     if told:
         yield _in_others_hands("tools.mcp-shared", tool, told)
     if not _SECRETS.isdisjoint(verbs) and not _SHOWS.isdisjoint(verbs):

@@ -265,11 +265,6 @@ _ASKED = sought(
     r"(?:\.|->)(?:query|execute|executeUpdate|do|raw|exec|run|\$executeRaw(?:Unsafe)?|none|any)\s?\(?\s?" + _QUOTED,
     "query exec raw run none any do",
 )
-_PAID = sought(
-    r"\.(refunds|payouts|transfers|charges|paymentIntents|invoices|subscriptions|topups)\.(create|pay|capture|confirm|cancel|del)\(",
-    "refunds payouts transfers charges paymentIntents invoices subscriptions topups",
-)
-"""A call of Stripe's library by which money moves."""
 MAX_TOLD = 20
 """Most calls of one kind that stores are told by."""
 
@@ -281,8 +276,6 @@ def _told_stores(code: str) -> Iterator[str]:
             yield "redis-cli FLUSHALL" if match[1].lower().startswith("flush") else "mongosh --eval 'db.dropDatabase()'"
         else:
             yield f"aws sdk {_HUMPS.sub('-', match[2]).lower()}"
-    for match in islice(_PAID.finditer(code), MAX_TOLD) if "sk_test" not in code else ():
-        yield f"stripe {match[1]} {match[2]} --live"
     for match in islice(_ASKED.finditer(code), MAX_TOLD):
         yield f"psql -c {shlex.quote(_literal(match)[:MAX_STATEMENT])}"
 

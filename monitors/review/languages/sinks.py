@@ -70,15 +70,6 @@ _SDK = {
     ), "aws sdk"),
 }  # fmt: skip
 """Libraries of others' services, each with the program that a call to end something is judged as."""
-_MONEY = {
-    "Refund": "refunds",
-    "Payout": "payouts",
-    "Transfer": "transfers",
-    "Charge": "charges",
-    "PaymentIntent": "payment_intents",
-    "Invoice": "invoices",
-}
-"""Classes of Stripe's library by which money moves."""
 _AT_HOME = re.compile(
     r"(?:[a-z+]{2,20}://)?(?:[^@/\s]{0,80}@)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|\Z)"
 )
@@ -174,7 +165,7 @@ def called(
     found.at_home = found.at_home or any(
         text and _AT_HOME.match(text) for text in (*texts, *map(text_of, named_.values()))
     )
-    _sdk(found, owner, name, path, quiet=quiet)
+    _sdk(found, owner, name, path)
     if not quiet and not found.at_home and _writes_to_people(found, name, path, texts):
         found.writes_to_many = found.writes_to_many or bool(found.looping) or name in _AT_ONCE
     _network(found, owner, name, values, named_, path, quiet=quiet)
@@ -273,7 +264,7 @@ def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None
         found.scripts.append("kill -9 -1")
 
 
-def _sdk(found: Uses, owner: str, name: str, path: str, *, quiet: bool) -> None:
+def _sdk(found: Uses, owner: str, name: str, path: str) -> None:
     """Calls of the clouds' and clusters' libraries, as the same said to their programs."""
     library = path.partition(".")[0]
     if owner == "?" and library not in _SDK:  # something that a library has listed, as far as is known
@@ -283,8 +274,6 @@ def _sdk(found: Uses, owner: str, name: str, path: str, *, quiet: bool) -> None:
     whole = name in ("delete", "terminate", "destroy", "empty", "purge", "delete_by_query")
     if found.at_home:
         return
-    if not quiet and library == "stripe" and name in ("create", "pay", "capture", "confirm") and owner in _MONEY:
-        found.scripts.append(f"stripe {_MONEY[owner]} create --live")
     if "docker" in found.imports and (
         (library == "docker" and name.startswith("prune"))
         or (name in ("remove", "kill", "stop") and owner == "?" and found.looping)

@@ -192,6 +192,12 @@ def _files_in_place(invocation: Invocation) -> list[Arg]:
     return named if scripted else named[1:]
 
 
+_LISTS = frozenset(
+    {"cat", "cut", "awk", "df", "getent", "ls", "find", "fd", "sed", "mount", "findmnt", "lsblk", "head", "tail"}
+)
+"""Programs that print many names."""
+
+
 def _rights_of_listed(word: Arg) -> Finding:
     return Finding(
         "permissions.system",
@@ -208,7 +214,11 @@ def _rights(scene: Scene, invocation: Invocation, word: Arg) -> Finding | None:
         return None
     throughout = "find" in invocation.via or has(invocation, "-R", "--recursive")
     if not word.known:
-        return _rights_of_listed(word) if throughout and word.source and invocation.elevated else None
+        return (
+            _rights_of_listed(word)
+            if throughout and invocation.elevated and _LISTS & {one.name for one in word.source}
+            else None
+        )
     path = scene.path(word, invocation)
     place = scene.places.place(path)
     if place is Place.TOP and (throughout or any(map(_OPENS_OR_SHUTS.fullmatch, invocation.args))):

@@ -59,7 +59,7 @@ _STARTUP = later(
     r"|/\.mcp\.json$|/\.claude/(?:scheduled_tasks\.json$|plugins/)"
 )
 _HOOK_SETTINGS = later(
-    r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$)|(?:\{\}|\*|\*\.json)$)|(?:^|/)bin/chaperon$|/etc/claude-code(?:/|$)|/managed-settings\.json$"
+    r"(?:^|/)\.claude/(?:settings[^/]*\.json(?:[*?]|$)|hooks(?:/|$)|(?:\{\}|\*|\*\.json)$)|/etc/claude-code(?:/|$)|/managed-settings\.json$"
 )
 _GUARD_PROGRAM = later(r"/bin/chaperon$")
 """Chaperon's own program, wherever it is installed; in a workspace it is a project's."""
