@@ -158,6 +158,7 @@ FOUND = [
     "x=M;false&&eval x=a;$x",
     "set -- M;false&&set -- a;$1",
     "((((t '$(M)'))))",
+    "{ x=($[$(t ']')]) 'M' ;}",
     ": $((((t '`M`'))))",
 ]
 """Scripts that earlier runs found, shortened."""

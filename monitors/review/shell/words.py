@@ -90,6 +90,8 @@ class Words(ABC):
         self.pieces = 0
         self.problem = ""
         self.top: list[Node] = []
+        self.closed = True
+        """Whether the latest text that was read up to a mark has that mark."""
         self.unclosed = [0]
         """How many subscripts and arithmetic were read in vain; readers of texts within this one share it."""
 
@@ -211,6 +213,7 @@ class Words(ABC):
             if char == until:
                 self.at += 1
                 if not nested:
+                    self.closed = True
                     return parts
                 nested -= 1
                 parts.append(Part("quoted", char, quoted=True))
@@ -236,6 +239,7 @@ class Words(ABC):
                 text = match[0] if match else char
                 self.at += len(text)
                 parts.append(Part("quoted", text, quoted=True))
+        self.closed = not until
         if until:
             self.problem = self.problem or f"a `{until}` that is missing"
         return parts
@@ -301,6 +305,8 @@ class Words(ABC):
         elif following == '"' and not quoted:
             self.at += 1
             self.double_quoted(into)
+        elif following == "[" and (part := self.old_arithmetic()):
+            into.append(part)
         elif following == "[" and (old := _OLD_ARITHMETIC.match(text, at)):
             self.at = old.end()
             into.append(Part("arithmetic", old[0], quoted=True, default=Word("", self.expansions(old[1]))))
@@ -310,6 +316,21 @@ class Words(ABC):
         else:
             self.at += 1
             into.append(Part("quoted" if quoted else "text", "$", quoted=quoted))
+
+    def old_arithmetic(self) -> Part | None:
+        """Read `$[…]` by what is in it; None if it is damaged."""
+        if self.unclosed[0] >= MAX_UNCLOSED:
+            return None
+        start, problem = self.at, self.problem
+        self.at += 2
+        self.deeper()
+        parts = self.double(until="]")
+        self.depth -= 1
+        if self.closed:
+            return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts))
+        self.at, self.problem = start, problem
+        self.unclosed[0] += 1
+        return None
 
     def ansi(self, into: list[Part]) -> None:
         """Text in `$'…'`."""
