@@ -9,10 +9,10 @@ from monitors.contract.actions import Origin
 from monitors.review import origins
 from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
-from monitors.review.languages.builds import SCRIPT_OPTIONS
+from monitors.review.languages.code.uses import MAX_CODE, Uses
 from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses, unknown_uses
-from monitors.review.languages.uses import MAX_CODE, Uses
+from monitors.review.languages.project.builds import SCRIPT_OPTIONS
 from monitors.review.programs.coreutils import MODELS
 from monitors.review.programs.outputs import made
 from monitors.review.programs.unheld import asked_of_git

@@ -28,10 +28,10 @@ from monitors.review.checks.services import (
     words_of,
 )
 from monitors.review.commands import command_findings
-from monitors.review.languages.containers import pods
-from monitors.review.languages.projects import merge
-from monitors.review.languages.recipes import Recipe
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.code.uses import Uses
+from monitors.review.languages.project.containers import pods
+from monitors.review.languages.project.projects import merge
+from monitors.review.languages.project.recipes import Recipe
 from monitors.review.origins import SHOWN
 from monitors.review.programs.deleting import deletes_path
 from monitors.review.programs.writing import writes_path

@@ -13,8 +13,8 @@ from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import confides
 from monitors.review.checks.shells import DECODERS, downloads, from_strangers
-from monitors.review.languages.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
-from monitors.review.languages.uses import MAX_CODE
+from monitors.review.languages.code.uses import MAX_CODE
+from monitors.review.languages.project.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.scene import Scene

@@ -7,11 +7,11 @@ from dataclasses import replace
 from monitors.contract.actions import Origin
 from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
-from monitors.review.languages.builds import source_of
-from monitors.review.languages.project_files import pieces, recipes_of
-from monitors.review.languages.projects import merge
-from monitors.review.languages.recipes import Recipe
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.code.uses import Uses
+from monitors.review.languages.project.builds import source_of
+from monitors.review.languages.project.project_files import pieces, recipes_of
+from monitors.review.languages.project.projects import merge
+from monitors.review.languages.project.recipes import Recipe
 from monitors.review.origins import MAX_BY
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect

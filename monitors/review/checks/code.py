@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from monitors.review.checks.secrets import INSTEAD, named_variable, project_secret, secret_at, sent_environment
 from monitors.review.checks.shells import DECODERS, DOWNLOADS
-from monitors.review.languages.uses import FED, Uses
+from monitors.review.languages.code.uses import FED, Uses
 from monitors.review.programs.deleting import deletes, ignored_go
 from monitors.review.programs.writing import writes_path
 from monitors.review.rules import levels

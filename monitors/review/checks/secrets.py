@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 
 from monitors.contract.expressions import sought
-from monitors.review.languages.builds import is_source
+from monitors.review.languages.project.builds import is_source
 from monitors.review.programs.coreutils import value
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, sent_secret

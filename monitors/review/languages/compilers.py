@@ -6,9 +6,9 @@ What stands on the disk is not: sources name paths and delete files of their own
 from collections.abc import Iterator
 
 from monitors.contract.expressions import later
-from monitors.review.languages import others
-from monitors.review.languages.named_files import Files
-from monitors.review.languages.uses import MAX_CODE, Uses, bounded
+from monitors.review.languages.code import others
+from monitors.review.languages.code.uses import MAX_CODE, Uses, bounded
+from monitors.review.languages.project.named_files import Files
 from monitors.review.shell.invocation import Invocation
 
 COMPILERS = frozenset({

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from monitors.contract.expressions import later
-from monitors.review.languages import others, payments, python
+from monitors.review.languages.code import others, payments, python
+from monitors.review.languages.code.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.languages.compilers import compiled_uses
-from monitors.review.languages.projects import module_uses, project_uses
-from monitors.review.languages.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
+from monitors.review.languages.project.projects import module_uses, project_uses
 from monitors.review.shell.invocation import Arg, Invocation
 
 

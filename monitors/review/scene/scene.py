@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
-from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.project.recipes import Recipe
 from monitors.review.rules.findings import Finding
 from monitors.review.rules.rules import RuleBook
 from monitors.review.scene.lookups import FileLookups, WithLinks

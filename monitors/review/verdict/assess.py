@@ -9,8 +9,8 @@ from monitors.contract.words import Severity
 from monitors.review.checks import carried, code, environment, guard, lists, secrets, sending, shells, statements, verbs
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
+from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.interpreters import is_interpreter
-from monitors.review.languages.uses import Uses
 from monitors.review.programs import outputs, patching
 from monitors.review.programs.coreutils import ENDLESS, FILLERS, MODELS, fills, fills_all, has, takes_lines
 from monitors.review.programs.unheld import REGENERATED

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from monitors.contract.actions import Ground, Review
-from monitors.review.languages.uses import MAX_CODE
+from monitors.review.languages.code.uses import MAX_CODE
 from monitors.review.scene.lookups import FileLookups
 from monitors.review.scene.scene import Scene
 

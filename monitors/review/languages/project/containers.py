@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later
-from monitors.review.languages.recipes import MAX_TEXT, Recipe, shell_word
+from monitors.review.languages.project.recipes import MAX_TEXT, Recipe, shell_word
 
 MAX_MOUNTS = 200
 """Most different mounts of one file of services or pods."""

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later
-from monitors.review.languages.build_files import every_target, just
-from monitors.review.languages.containers import pods, services
-from monitors.review.languages.literals import commands_in, settings_in
-from monitors.review.languages.recipes import (
+from monitors.review.languages.code.literals import commands_in, settings_in
+from monitors.review.languages.code.uses import MAX_CODE
+from monitors.review.languages.project.build_files import every_target, just
+from monitors.review.languages.project.containers import pods, services
+from monitors.review.languages.project.recipes import (
     JSON_TEXT,
     MAX_LINE,
     MAX_RECIPES,
@@ -21,7 +22,6 @@ from monitors.review.languages.recipes import (
     plain,
     shell_word,
 )
-from monitors.review.languages.uses import MAX_CODE
 
 _JSON_LIST = later(r'"(args|command|\w+Command|runArgs|runtimeArgs|shellArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
 _JSON_TEXTS = later(r'"((?:[^"\\\n]|\\.){1,120})"\s{0,9}:\s{0,9}\[([^\[\]]{1,8000}+)\]')

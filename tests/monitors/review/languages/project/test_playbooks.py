@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.playbooks import local_tasks
+from monitors.review.languages.project.playbooks import local_tasks
 
 
 def commands(tasks: str, hosts: str = "localhost") -> list[str]:

@@ -5,9 +5,9 @@ A table: program, names of its files, and the language in which they are read.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from monitors.review.languages.playbooks import local_tasks
-from monitors.review.languages.project_files import recipes_of
-from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.project.playbooks import local_tasks
+from monitors.review.languages.project.project_files import recipes_of
+from monitors.review.languages.project.recipes import Recipe
 from monitors.review.shell.invocation import Invocation
 
 Files = Callable[[Invocation, str], str | None]

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from monitors.contract.expressions import later
-from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.project.recipes import Recipe
 
 MAX_TASKS = 100
 """Most tasks of one file that are read."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.literals import commands_in, settings_in, without_comments
+from monitors.review.languages.code.literals import commands_in, settings_in, without_comments
 
 
 @pytest.mark.parametrize(

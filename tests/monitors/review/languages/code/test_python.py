@@ -2,8 +2,8 @@
 
 import pytest
 
-from monitors.review.languages.python import uses_of
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.code.python import uses_of
+from monitors.review.languages.code.uses import Uses
 
 
 def uses(code: str) -> Uses:

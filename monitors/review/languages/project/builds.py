@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from monitors.review.languages.recipes import MAX_TEXT, Recipe
+from monitors.review.languages.project.recipes import MAX_TEXT, Recipe
 
 _JVM = (
     "java javac jar gradle gradlew mvn mvnw mvnd sbt ant kotlin kotlinc scala scalac scala-cli groovy mill bloop lein"

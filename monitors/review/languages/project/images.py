@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from monitors.contract.expressions import later
-from monitors.review.languages.recipes import Recipe
+from monitors.review.languages.project.recipes import Recipe
 from monitors.review.shell.invocation import Invocation
 
 _RUN_VALUES = frozenset(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later
-from monitors.review.languages import others, python
-from monitors.review.languages.build_files import asked, just, made
-from monitors.review.languages.containers import pods, services
-from monitors.review.languages.images import image_command
-from monitors.review.languages.named_files import BY_NAME, Files, Read, whole_file
-from monitors.review.languages.recipes import Recipe, npm_scripts, package_scripts
-from monitors.review.languages.uses import MAX_CODE, MAX_SCRIPTS, WHOLE_ENVIRONMENT, Uses, bounded
+from monitors.review.languages.code import others, python
+from monitors.review.languages.code.uses import MAX_CODE, MAX_SCRIPTS, WHOLE_ENVIRONMENT, Uses, bounded
+from monitors.review.languages.project.build_files import asked, just, made
+from monitors.review.languages.project.containers import pods, services
+from monitors.review.languages.project.images import image_command
+from monitors.review.languages.project.named_files import BY_NAME, Files, Read, whole_file
+from monitors.review.languages.project.recipes import Recipe, npm_scripts, package_scripts
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg
 
 

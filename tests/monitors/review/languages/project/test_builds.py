@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.builds import BUILDS, SHOWS, source_of
+from monitors.review.languages.project.builds import BUILDS, SHOWS, source_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from monitors.contract.expressions import later, sought
-from monitors.review.languages.folding import placed
+from monitors.review.languages.code.folding import placed
 
 MAX_LOOPS = 10
 """Most loops that are written out."""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from monitors.review.languages.build_files import asked, just, made
-from monitors.review.languages.containers import pods, services
-from monitors.review.languages.project_files import recipes_of
-from monitors.review.languages.recipes import MAX_RECIPES, npm_scripts, package_scripts
+from monitors.review.languages.project.build_files import asked, just, made
+from monitors.review.languages.project.containers import pods, services
+from monitors.review.languages.project.project_files import recipes_of
+from monitors.review.languages.project.recipes import MAX_RECIPES, npm_scripts, package_scripts
 
 
 def test_make_runs_what_a_target_needs_with_variables_put_in() -> None:

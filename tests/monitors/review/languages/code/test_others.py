@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.others import uses_of
+from monitors.review.languages.code.others import uses_of
 
 
 @pytest.mark.parametrize(

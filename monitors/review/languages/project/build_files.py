@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitors.contract.expressions import later
-from monitors.review.languages.recipes import MAX_LINE, MAX_RECIPES, Recipe
-from monitors.review.languages.uses import MAX_CODE
+from monitors.review.languages.code.uses import MAX_CODE
+from monitors.review.languages.project.recipes import MAX_LINE, MAX_RECIPES, Recipe
 
 MAX_ROUNDS = 8
 """Most times that references in a recipe are replaced. The root of a project takes six:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.named_files import BY_NAME
+from monitors.review.languages.project.named_files import BY_NAME
 from monitors.review.shell.invocation import Invocation, arg
 from tests.monitors.review.shell.state.test_overlay import reviewed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitors.review.languages.images import image_command
+from monitors.review.languages.project.images import image_command
 from monitors.review.shell.invocation import Invocation, arg
 
 

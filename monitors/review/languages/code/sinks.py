@@ -4,9 +4,18 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from monitors.review.languages.constants import HOLE, Name, OpenFile, OtherProcess, Value, partly, secret_of, text_of
-from monitors.review.languages.literals import PROGRAMS, begins
-from monitors.review.languages.uses import Uses
+from monitors.review.languages.code.constants import (
+    HOLE,
+    Name,
+    OpenFile,
+    OtherProcess,
+    Value,
+    partly,
+    secret_of,
+    text_of,
+)
+from monitors.review.languages.code.literals import PROGRAMS, begins
+from monitors.review.languages.code.uses import Uses
 from monitors.review.shell.secret_names import hosts_in, mark, secret_variable, shown_to_strangers
 from monitors.review.shell.shells import SHELLS
 

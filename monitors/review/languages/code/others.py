@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later, sought
-from monitors.review.languages.folding import folded, placed, plainly
-from monitors.review.languages.literals import commands_in, without_comments
-from monitors.review.languages.loops import written_out
-from monitors.review.languages.uses import MAX_SCRIPTS, Uses
+from monitors.review.languages.code.folding import folded, placed, plainly
+from monitors.review.languages.code.literals import commands_in, without_comments
+from monitors.review.languages.code.loops import written_out
+from monitors.review.languages.code.uses import MAX_SCRIPTS, Uses
 from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"

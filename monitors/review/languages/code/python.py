@@ -9,8 +9,8 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from monitors.review.languages import sinks
-from monitors.review.languages.constants import (
+from monitors.review.languages.code import sinks
+from monitors.review.languages.code.constants import (
     HOLE,
     LISTS,
     MAX_DEPTH,
@@ -31,7 +31,7 @@ from monitors.review.languages.constants import (
     pure,
     text_of,
 )
-from monitors.review.languages.uses import FED, Uses
+from monitors.review.languages.code.uses import FED, Uses
 from monitors.review.shell.secret_names import mark, names_secret
 
 MAX_NODES = 20_000
