@@ -90,11 +90,17 @@ def escaping(base: Base, program: str, *, hide: bool = True) -> None:
 
 
 async def escaped(base: Base) -> int:
-    """Let the program go, and wait until it has done what it does."""
-    await until((base.repo / "escaping").exists)
+    """Let the program go, and wait until it has done what it does, or was ended over it before it could say so."""
+    await until(lambda: written(base, "escaping") != "")
+    pid = int(written(base, "escaping"))
     (base.repo / "go").touch()
-    await until(lambda: (base.repo / "escaped").exists() and (base.repo / "escaped").read_text() != "")
-    return int((base.repo / "escaped").read_text())
+    await until(lambda: written(base, "escaped") != "" or not alive(pid))
+    return pid
+
+
+def written(base: Base, name: str) -> str:
+    path = base.repo / name
+    return path.read_text() if path.exists() else ""
 
 
 def nobody_lives(base: Base, summary: Summary, program: int) -> bool:
