@@ -39,17 +39,23 @@ def open_plain(path: bytes | Path, *, links: bool = True, below: int | None = No
         OSError: It cannot be opened, also as it is a link that is not to be followed (`ELOOP`) or its name holds a NUL.
     """
     try:
+        before = os.stat(path, dir_fd=below, follow_symlinks=links).st_mode
+        if not stat.S_ISLNK(before):  # a pipe that is opened lets go on who waits for a reader, and a device may act
+            _refuse_unless_plain(before, path)
         fd = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW, dir_fd=below)
     except ValueError as error:
         raise FileNotFoundError(errno.ENOENT, "no file's name holds a NUL", path) from error
     try:
-        kind = os.fstat(fd).st_mode
-        if not stat.S_ISREG(kind):
-            raise NotPlainError(errno.EISDIR if stat.S_ISDIR(kind) else errno.EINVAL, "it is no plain file", path)
+        _refuse_unless_plain(os.fstat(fd).st_mode, path)  # it may be another one by now
         os.set_blocking(fd, True)  # who looks for reads in an event loop passes over what does not block
         yield fd
     finally:
         os.close(fd)
+
+
+def _refuse_unless_plain(mode: int, path: bytes | Path) -> None:
+    if not stat.S_ISREG(mode):
+        raise NotPlainError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "it is no plain file", path)
 
 
 def read_up_to(fd: int, most_bytes: int) -> bytes:

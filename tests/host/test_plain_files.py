@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,28 @@ def test_what_is_no_plain_file_is_refused_at_once_and_nothing_stays_open(
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_socket_cannot_be_opened(tmp_path: Path) -> None:
+def test_a_socket_is_no_plain_file(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "it"))
-        with pytest.raises(OSError, match="No such device"):
+        with pytest.raises(NotPlainError, match="no plain file"):
             read_plain(tmp_path / "it", 100)
+
+
+def test_a_pipe_is_not_opened_so_that_who_waits_for_its_reader_goes_on_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    real = os.open
+
+    def noted(path: Any, *rest: Any, **more: Any) -> int:
+        opened.append(path)
+        return real(path, *rest, **more)
+
+    pipe(tmp_path / "it")
+    monkeypatch.setattr(os, "open", noted)
+    with pytest.raises(NotPlainError):
+        read_plain(tmp_path / "it", 100)
+    assert opened == []
 
 
 def test_a_file_is_read_whole_or_refused(tmp_path: Path) -> None:
