@@ -47,9 +47,10 @@ def test_a_pipe_is_not_opened_so_that_who_waits_for_its_reader_goes_on_waiting(
     opened: list[object] = []
     real = os.open
 
-    def noted(path: Any, *rest: Any, **more: Any) -> int:
-        opened.append(path)
-        return real(path, *rest, **more)
+    def noted(path: Any, flags: int, **more: Any) -> int:
+        if not flags & os.O_PATH:
+            opened.append(path)
+        return real(path, flags, **more)
 
     pipe(tmp_path / "it")
     monkeypatch.setattr(os, "open", noted)
