@@ -64,14 +64,13 @@ _TO = {
     "mutt": ("-b", "-c"),
 }
 """Options whose value is to whom a message goes."""
-_MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "sendmail", "msmtp", "ssmtp", "swaks", "sendemail"})
 _MAIL_HOSTS = re.compile(
     r"https://[\w.-]*(?:mailgun|sendgrid|postmarkapp|mandrillapp|mailchimp|sparkpost|resend|brevo|mailjet|twilio|vonage|nexmo|messagebird|plivo|onesignal|klaviyo)\."
 )
 _ADDRESSED = re.compile(r"[\"'\s{,]*(?:to|recipients?|phone|email)\b", re.IGNORECASE)
 
 
-PROGRAMS = _ENDS | _MAILERS | people.PROGRAMS
+PROGRAMS = _ENDS | people.PROGRAMS
 """Programs that deal with one thing or person after the other, if they are given a list."""
 
 
@@ -121,7 +120,7 @@ def _picks(one: Invocation) -> bool:
 
 def _people(invocation: Invocation) -> Iterator[Arg]:
     """Yield the words that say to whom a message goes."""
-    if invocation.name not in _MAILERS:
+    if invocation.name not in people.MAILERS:
         if any(map(_MAIL_HOSTS.match, invocation.args)):
             yield from filter(_ADDRESSED.match, invocation.args)
         yield from people.addressed(invocation)

@@ -31,8 +31,7 @@ _CHATS = re.compile(
 )
 _CAMPAIGNS = re.compile(
     r"https?://[^\s\"']*/(?:campaigns?|singlesends?|broadcasts?|emailCampaigns|newsletters?|automations)/[^\s\"']*(?:send|schedule|trigger|start|publish|resume)"
-    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit"
-    r"|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit",
+    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit",
     re.IGNORECASE,
 )
 """How services for mail and notices are told to write to a whole list."""
@@ -43,10 +42,11 @@ _TO_ALL = re.compile(
 _CLIENTS = frozenset({"twilio", "aws", "gcloud", "az", "vonage", "nexmo", "messagebird", "plivo", "sendgrid", "mailgun", "postmark", "gam", "signal-cli", "telegram-send", "resend", "onesignal"})  # fmt: skip
 _WRITES = re.compile(r"(?:send|messages?|sms|mail|email|notify|notifications?|publish|create-message)", re.IGNORECASE)
 _SAYS_TO = re.compile(r"--?(?:to|to-addresses|recipients?|phone|phone-number|destination|email|t)(?:=|\Z)")
-_MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "swaks", "sendemail", "msmtp", "ssmtp", "sendmail"})
+MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "swaks", "sendemail", "msmtp", "ssmtp", "sendmail"})
+"""Programs that send mail to addresses among their words."""
 
 
-PROGRAMS = _ASKS | _CLIENTS | _MAILERS | {"slack", "slackcat", "discord"}
+PROGRAMS = _ASKS | _CLIENTS | MAILERS | {"slack", "slackcat", "discord"}
 """Programs that write to people, or ask a service that does."""
 
 
@@ -83,7 +83,7 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
             "",
         )
         return "sns" in words[:4] and "publish" in words[:5] and _TO_ALL.search(topic.rpartition(":")[2]) is not None
-    if name in _MAILERS:
+    if name in MAILERS:
         return any(EVERY_ONE.match(word) for word in words if "@" in word and word[:1] != "-")
     return False
 
