@@ -301,7 +301,7 @@ def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[st
         if written_to and name not in FROM:
             yield from _known(writes_path(scene, place))
             contents = _contents(given)
-            yield from written.findings(scene, place, contents)
+            yield from written.findings(scene, place, contents.values())
             for field, text in contents.items():
                 scene.origins += written.harm_left(scene, place, text, whole=field in _WHOLE)
 

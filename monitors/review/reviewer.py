@@ -89,7 +89,7 @@ class StepReviewer:
             found, seen = command_findings(command, scene, note)
             commands, scene.commands = scene.commands, ()
             for path, text in scene.files.items():
-                found += written.findings(scene, path, {"text": text})
+                found += written.findings(scene, path, [text])
                 scene.origins += written.harm_left(scene, path, text, whole=True)
             found += origins.taken_up(scene, commands)
         if tool != "Bash":

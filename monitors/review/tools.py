@@ -1,13 +1,16 @@
 """The tools that are not a shell: what each would read, write or reach."""
 
+import base64
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
+from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
+from monitors.contract.expressions import later
 from monitors.review import mcp, written
 from monitors.review.checks import services
 from monitors.review.checks.secrets import secret_links, secret_words
@@ -121,10 +124,11 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         yield not_read_to_its_end(f"makes more than {MAX_EDITS} edits at once", "Make them in parts.", "edits")
     for name, new in new_texts(given).items():
         yield from definition_findings(scene, absolute, text(given, name) or new)
-    yield from written.findings(scene, absolute, new_texts(given))
-    after = whole_text if whole_text is not None else _edited(scene, absolute, given)
+    pieces = new_texts(given).values()
+    before, after = _edited(scene, absolute, given) if whole_text is None else ("", whole_text)
+    yield from written.findings(scene, absolute, pieces if after is None else [after], before)
     scene.origins += written.harm_left(
-        scene, absolute, "\n".join(new_texts(given).values()) if after is None else after, whole=after is not None
+        scene, absolute, "\n".join(pieces) if after is None else after, whole=after is not None
     )
     whole = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(whole) != whole:
@@ -137,12 +141,12 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         )
 
 
-def _edited(scene: Scene, path: str, given: Mapping[str, Any]) -> str | None:
-    """The text of a file after one edit; None if it is not known."""
+def _edited(scene: Scene, path: str, given: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The text of a file before and after one edit; None for what is not known."""
     before, old = scene.facts.text(path, MAX_TEXT), text(given, "old_string")
     if before is None or not old or old not in before or "edits" in given:
-        return None
-    return before.replace(old, text(given, "new_string"), -1 if given.get("replace_all") is True else 1)
+        return "", None
+    return before, before.replace(old, text(given, "new_string"), -1 if given.get("replace_all") is True else 1)
 
 
 def new_texts(given: Mapping[str, Any]) -> dict[str, str]:
@@ -274,10 +278,24 @@ def _search(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]
 
 def _outgoing(given: Mapping[str, Any]) -> Finding | None:
     """A secret among what would leave the machine."""
-    if not any(masked(one) != one for one in _texts(given, depth=4)):
+    if not any(masked(one) != one for text in _texts(given, depth=4) for one in (text, *_plain(text))):
         return None
     why = "sends what looks like a secret to another machine"
     return sent_secret(why, "Leave the secret out.", details="sends a secret away", rewrite="mask")
+
+
+_ENCODED = later(r"[A-Za-z0-9+/_-]{40,}")
+"""Long enough for the beginning of a key, in base64."""
+_MAX_ENCODED = 50
+
+
+def _plain(text: str) -> Iterator[str]:
+    """Yield what a text says that is encoded as in an address: by percent signs, or by base64."""
+    if "%" in text:
+        yield unquote(text)
+    for match in islice(_ENCODED.finditer(text), _MAX_ENCODED):
+        encoded = match[0].replace("-", "+").replace("_", "/")
+        yield base64.b64decode(encoded[: len(encoded) // 4 * 4]).decode("latin-1")
 
 
 def _subagent(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

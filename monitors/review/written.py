@@ -1,7 +1,7 @@
 """Contents of files that others run: what a Write or an Edit of a hook, a build file or a CI file would have run."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from monitors.contract.actions import Origin
@@ -24,7 +24,7 @@ _TEXT_ONLY = re.compile(r"/(?:fixtures?|testdata|test_data|__snapshots__|snapsho
 _GRAVE = (
     "shell.run-download", "shell.run-hidden", "shell.fork-bomb", "shell.handed", "network.raw", "code.hidden", "code.remote-shell", "secrets.",
     "chaperon.", "process.kill-all", "process.kill-guard", "files.write-device", "files.startup-handed", "files.write-startup", "containers.",
-    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many", "money.", "packages.redirect", "packages.run-strange",
+    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many", "money.", "packages.redirect", "packages.run-strange", "packages.source",
 )  # fmt: skip
 """Beginnings of the rules that count wherever the commands run."""
 _HERE = ("files.delete-outside", "files.delete-top", "files.delete-system", "files.delete-repository", "files.delete-secret", "files.write-secret", "files.delete-device")  # fmt: skip
@@ -38,16 +38,18 @@ _DESTROYS = (
 """Beginnings of the rules that count wherever the commands run, if these name what is in production."""
 
 
-def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Finding]:
+def findings(scene: Scene, path: str, texts: Iterable[str], before: str = "") -> Iterator[Finding]:
     """Yield the findings for writing these texts, or pieces of text, into the file.
 
     Args:
         scene: The action around it.
         path: Absolute.
-        texts: What is written, by the field that has it.
+        texts: What the file then has, or what is known of it.
+        before: What it had, if it is known and is in the texts too: what it had others run already is not new.
     """
-    for text in texts.values():
-        if _RUNS_REQUESTS.search(text) and "/.github/workflows/" in path:
+    known = recipes_of(path, before) if before else []
+    for text in texts:
+        if "/.github/workflows/" in path and _RUNS_REQUESTS.search(text) and not _RUNS_REQUESTS.search(before):
             yield Finding(
                 "ci.runs-strangers",
                 levels.HARM,
@@ -57,8 +59,10 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
             )
             return
         for recipe in recipes_of(path, text):
+            if recipe in known:
+                continue
             found = max(_judged(scene, recipe), key=lambda one: one.risk, default=None)
-            if found is not None and (found.risk >= levels.HARM or found.stop):
+            if found is not None and (found.risk >= levels.HARM or found.stop) and not _had(scene, known, found):
                 shown = scene.places.shown(path)
                 line = next((line.strip() for line in recipe.code.splitlines() if line.strip()), recipe.cut)[:120]
                 yield replace(
@@ -70,6 +74,11 @@ def findings(scene: Scene, path: str, texts: Mapping[str, str]) -> Iterator[Find
                     effect=effect("startup", f"{shown} has others run `{line}`", target=shown),
                 )
                 return
+
+
+def _had(scene: Scene, known: list[Recipe], found: Finding) -> bool:
+    """Whether one of the recipes of before does the same."""
+    return any((one.rule, one.why) == (found.rule, found.why) for recipe in known for one in _judged(scene, recipe))
 
 
 _RUNS_REQUESTS = re.compile(
@@ -113,7 +122,9 @@ def _found(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     within = scene.apart()
     uses = Uses()
     merge(uses, recipe)
-    counts = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)
+    counts: tuple[str, ...] = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)
+    if recipe.installs:
+        counts = tuple(rule for rule in counts if rule != "shell.run-download")
     for script in dict.fromkeys(uses.scripts):
         found, seen = command_findings(script, within)
         yield from (one for one in found if one.rule.startswith(counts) or one.risk >= levels.DOOM)

@@ -4,9 +4,10 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from monitors.contract.expressions import later
-from monitors.review.languages.project.recipes import Recipe
+from monitors.review.languages.project.recipes import MAX_RECIPES, Recipe
 from monitors.review.shell.invocation import Invocation
 
 _RUN_VALUES = frozenset(
@@ -86,6 +87,20 @@ def image_command(invocation: Invocation, files: Callable[[Invocation, str], str
                 run = [invocation.name, *map(str, invocation.args), *given]
                 yield Recipe("CMD", " ".join(map(shlex.quote, run)))
             return
+
+
+_STEP = later(r"^[ \t]{0,9}RUN[ \t]{1,9}((?:[^\n\\]|\\\n|\\[^\n]){1,8000})", re.MULTILINE | re.IGNORECASE)
+_STEP_OPTION = later(r"\A(?:--(?:mount|network|security)=\S{1,300}\s{1,9}){1,20}")
+_BARE = later(r"\b(?:http|ftp)://|https://(?:\d{1,3}(?:\.\d{1,3}){3}|\[)")
+"""Addresses whose host nothing vouches for: without TLS, or without a name."""
+
+
+def image_steps(text: str) -> Iterator[Recipe]:
+    """Yield what the making of an image runs."""
+    for match in islice(_STEP.finditer(text), MAX_RECIPES + 1):
+        step = _STEP_OPTION.sub("", match[1]).replace("\\\n", " ")
+        command = shlex.join(_words(step)) if step[:1] == "[" else step
+        yield Recipe("RUN", command, elsewhere=True, installs=not _BARE.search(step))
 
 
 def _words(written: str) -> list[str]:

@@ -12,6 +12,7 @@ from monitors.review.languages.code.literals import commands_in, settings_in
 from monitors.review.languages.code.uses import MAX_CODE
 from monitors.review.languages.project.build_files import every_target, just
 from monitors.review.languages.project.containers import pods, services
+from monitors.review.languages.project.images import image_steps
 from monitors.review.languages.project.recipes import (
     JSON_TEXT,
     MAX_LINE,
@@ -214,6 +215,14 @@ def _indexes(text: str) -> Iterator[Recipe]:
         yield Recipe("registry", f"npm config set registry {shell_word(match[1])}")
 
 
+def _requirements(text: str) -> Iterator[Recipe]:
+    """Places that packages come from, as the command that would name them: options of pip, and packages by address."""
+    for line in text.splitlines():
+        words = line.partition(" #")[0].split()
+        if "://" in line and words and words[0][:1] != "#":
+            yield Recipe("requirement", " ".join(["pip install", *map(shell_word, words)]))
+
+
 _UPDATES = later(r"^\s{0,20}(?:update|\w{1,40})\s{0,9}=\s{0,9}[\"']?!\s{0,9}([^\n\"']{1,1000})", re.MULTILINE)
 
 
@@ -237,6 +246,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/(?:pyproject|config|mise|\.mise|Makefile|poe_tasks)\.toml$|/Procfile(?:\.\w+)?$"), _lines),
     (later(r"/(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml$"), lambda text: iter(services(text))),
     (later(r"/\.npmrc$|/\.yarnrc(?:\.yml)?$|/(?:pip|uv)\.(?:conf|ini|toml)$|/bunfig\.toml$|/\.pip/pip\.conf$"), _indexes),
+    (later(r"/(?:[\w.-]*requirements|constraints)[\w.-]*\.(?:txt|in)$|/requirements/[^/]+\.(?:txt|in)$"), _requirements),
+    (later(r"/(?:[\w.-]+\.)?(?:Docker|Container)file(?:\.[\w-]+)?$"), image_steps),
     (later(r"/\.gitmodules$|/\.?gitconfig[^/]*$|/[^/]*git[^/]*\.(?:cfg|conf|config|inc)$"), _each(_UPDATES)),
     (_DATA, lambda _text: iter(())),
     (later(r"\.(?:jsonc?|json5|ya?ml|toml|xml|gypi?|nix|ini|conf|cfg|properties|spec|bzl|star|kdl|bazel|desktop|service|rules)$|/(?!Docker|Container)[A-Z][A-Za-z]+file$|/(?:PKGBUILD|APKBUILD|BUILD|WORKSPACE)$|/debian/(?:rules|(?:[\w.-]+\.)?(?:pre|post)(?:inst|rm))$|/\.[a-z-]{2,20}rc$"), _settings),

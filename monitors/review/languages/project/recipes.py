@@ -24,6 +24,8 @@ class Recipe(NamedTuple):
     """`sh`, `python`, or `other` for what is read by the calls in its text."""
     elsewhere: bool = False
     """Whether it runs on another machine, or in a container."""
+    installs: bool = False
+    """Whether it may run what it downloads: images are made by installers that come from their makers."""
     cut: str = ""
     """The part of the file that was not read, as a phrase; empty if all was."""
 
