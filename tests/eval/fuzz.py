@@ -83,7 +83,7 @@ class Grower:
             return self.chance.choice(("M", "echo a", ":"))
         return self.pick(
             "M", "M a", "echo a", ":", "x=a", "x=1 M", "M >a", "M 2>&1", "M # c", "! M", "time M", "{ M; }", "(M)",
-            "eval M", "builtin eval 'M'", "command eval M",
+            "eval M", "builtin eval 'M'", "command eval M", "return", "exit",
             lambda g: f"echo {g.word()}",
             lambda g: f"x={g.word()}; {g.command()}",
             lambda g: f"x=({g.word()} {g.word()}); {g.command()}",
@@ -99,6 +99,7 @@ class Grower:
             lambda g: f"(( 1 + 1 )); {g.command()}",
             lambda g: f"let 'x=1'; {g.command()}",
             lambda g: f"f{g.depth}() {{ {g.command()}; }}; f{g.depth}",
+            lambda g: f"r{g.depth}() {{ {g.command()}; return{g.chance.choice(('', ' 1', ' $x', ' >a', ' <b'))}; {g.command()}; }}; r{g.depth}",
             lambda g: f"function g{g.depth} {{ {g.command()}; }}\ng{g.depth}",
             lambda g: f"cat <<E\n{g.data()}\nE\n{g.command()}",
             lambda g: f"cat <<'E'\n{g.data()}\nE\n{g.command()}",

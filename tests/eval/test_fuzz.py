@@ -160,6 +160,14 @@ FOUND = [
     "((((t '$(M)'))))",
     "{ x=($[$(t ']')]) 'M' ;}",
     ": $((((t '`M`'))))",
+    "f(){ return;x=a;};x=M;f;$x",
+    "f(){ return >/x/y;M;};f",
+    "f(){ f(){ M;};f;return;};f",
+    "f(){ return;};true&&f(){ M;};f",
+    "f(){ coproc return;M;};f",
+    "f(){ if false;then return;else M;fi;};f",
+    'f(){ [ $1 = a ]&&shift;local x="$*";$x;};f a M',
+    'f(){ [ $1 = a ]&&shift;x=;x+="$*";y=$x;$y;};f a M',
 ]
 """Scripts that earlier runs found, shortened."""
 

@@ -20,6 +20,7 @@ from monitors.review.shell.tree import (
     ShellScript,
     Simple,
     Word,
+    simples,
 )
 from monitors.review.shell.words import LITERAL, MAX_UNCLOSED, PLAIN_INDEX, TooMuch, Words, commands_within
 
@@ -207,7 +208,7 @@ class _Reader(Words):
     def commands(self, into: list[Node], *, in_case: bool = False) -> None:
         """Read commands until a closing word or bracket, in a `case` also `;;` and `;&`; it is left unread."""
         self.deeper()
-        behind, chained = "", False
+        behind, chained, first = "", False, 0
         while True:
             self.blanks()
             if self.at >= self.end:
@@ -232,9 +233,14 @@ class _Reader(Words):
                 self.count()
             else:
                 node = self.pipeline()
-                if behind == "||" or (behind and self.gives(node)):
-                    node = Group("&&||" if chained and behind == "||" else behind, [node])
-                into.append(node)
+                first = first if behind else len(into)
+                before = into[-1] if into else None
+                if behind == "&&" and isinstance(before, Group) and before.kind == "&&":
+                    before.body.append(node)  # it runs only if what is conditional did
+                else:
+                    if behind == "||" or (behind and (self.gives(node) or moves_if_asked(node, into[first:]))):
+                        node = Group("&&||" if chained and behind == "||" else behind, [node])
+                    into.append(node)
                 behind = self.joined
                 chained = behind == "&&" or (chained and behind == "||")
         self.depth -= 1
@@ -472,7 +478,7 @@ class _Reader(Words):
         self.deeper()
         node = self.command()
         self.depth -= 1
-        return node
+        return Group("&", [node])
 
     def test(self) -> Node:
         """`[[ … ]]`: its words are data, its substitutions run."""
@@ -668,6 +674,24 @@ class _Reader(Words):
         into.append(redirect)
 
 
+_ASKS = frozenset({"[", "test", "grep", "egrep", "fgrep", "rg", "command", "which", "type", "hash", "false"})
+"""Commands that are run to see whether they fail; others are expected not to."""
+
+
+def moves_if_asked(node: Node, before: list[Node]) -> bool:
+    """Whether a command goes to another directory if something holds that the commands before it ask."""
+    if not isinstance(node, Simple) or not node.words or node.words[0].text not in ("cd", "pushd"):
+        return False
+    return any(
+        one.kind in ("[[", "((") if isinstance(one, Group) else any(_is_question(each) for each in simples([one]))
+        for one in before
+    )
+
+
+def _is_question(command: Simple) -> bool:
+    return bool(command.words) and command.words[0].text in _ASKS
+
+
 _QUOTED_PIECE = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([$`\"\\])")
 
@@ -704,4 +728,6 @@ _GIVES = _DECLARES | {
     "eval",
     ".",
     "source",
+    "return",
+    "exit",
 }

@@ -63,13 +63,22 @@ _LOCAL = frozenset({"local", "declare", "typeset"})
 _SOURCE = "BASH_SOURCE"
 """The file of the commands that run, as it was named."""
 _TABLES_OF_COMMANDS = frozenset({"BASH_CMDS", "BASH_ALIASES"})
+_MOVES = frozenset({"cd", "pushd", "popd", "echo", "printf", "true", ":", "exit", "return"})
+"""Commands that mean the same wherever they are run, but for where they go themselves."""
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})
 _CODE_BUILTINS = frozenset({"eval", "trap", "alias"})
+_IN_THIS_SHELL = frozenset({"builtin", "command", "exec", "noglob", "nocorrect", "time"})
+"""Launchers that start no other process for a command of the shell."""
 _EVALUATE = frozenset({"let", "test", "[", "printf", "read", "unset", "mapfile", "readarray", "declare", "typeset", "local", "export", "readonly", "wait"})  # fmt: skip
 """Builtins that take names of variables, or arithmetic, and expand the subscripts in these."""
 _COMPOUND = re.compile(r"([A-Za-z_]\w*)\+?=\(")
 _BRANCHES = frozenset({"if", "case", "while", "for", "||", "&&||", "&&"})
 """Groups of commands that may be left out."""
+_NOWHERE: frozenset[str] = frozenset()
+_EXIT = frozenset({"exit"})
+_EXIT_AND_RETURN = frozenset({"exit", "return"})
+_STATUS = re.compile(r"[0-9]{1,3}|\$\?")
+"""The status behind a `return` or an `exit` that surely does not fail."""
 _PLAIN = re.compile(r"\s*\w[\w./@%+~=:, -]*")
 """Aliases that are one command with its words; others are gone through where they are made."""
 
@@ -112,13 +121,16 @@ class Walk:
         self._exported: dict[str, Arg] = {}
         self._traps: list[tuple[Invocation, Arg]] = []
         self._called: set[str] = set()
-        self._active: list[str] = []
+        self._active: list[int] = []
         self._launchers = launchers
         self._code = code
         self._turns = 0
         self._other_turns = 0
         self._partial: set[int] = set()
         self._depth = 0
+        self._leaving = _NOWHERE
+        self._left = False
+        self._conditions = 0
         self._at = ""
         self._defined: dict[str, list[Node]] = {}
         self._defined_in: dict[str, str] = {}
@@ -166,7 +178,7 @@ class Walk:
         if script.too_much:
             self._bounds.beyond(script.too_much)
         self._depth += 1
-        output = self._nodes(script.nodes, stdin)
+        output = self._until_left(script.nodes, stdin)
         if self._depth == 1:
             self._left_over()
             if self.overlay.cut:
@@ -190,9 +202,40 @@ class Walk:
         """Go through a function, as a part of the script that has it."""
         before = self._state.variables.get(_SOURCE)
         self._state.set(_SOURCE, self._source_of.get(name))
-        output = self._of_file(self._defined_in.get(name, ""), lambda: self._nodes(body, stdin))
+        output = self._of_file(self._defined_in.get(name, ""), lambda: self._bodies(body, stdin))
         self._state.set(_SOURCE, before)
         return output
+
+    def _bodies(self, each: list[Node], stdin: Input) -> Output:
+        """Go through a function, which has several bodies if a condition says which of them it has."""
+        leaving, self._leaving = self._leaving, _EXIT_AND_RETURN
+        outputs = [self._until_left([body], stdin) for body in each]
+        self._leaving = leaving
+        texts = [text for text, _ in outputs if text is not None]
+        source = tuple(one for _, invocations in outputs for one in invocations)
+        return ("".join(texts) if len(texts) == len(outputs) else None), source
+
+    def _until_left(self, nodes: list[Node], stdin: Input) -> Output:
+        """Go through a script or a function up to where it is left, whatever holds."""
+        before, self._conditions = self._conditions, len(self._state.branches)
+        output = self._nodes(nodes, stdin)
+        self._conditions, self._left = before, False
+        return output
+
+    def _leaves(self, command: Simple) -> bool:
+        """Whether a `return` or an `exit` surely ends the script or the function: no condition decides whether it runs.
+
+        It does not if it fails, or if something else goes by its name.
+        """
+        name, *status = (word.text for word in command.words)
+        return (
+            len(self._state.branches) == self._conditions
+            and not (command.redirects or command.assignments or len(status) > 1)
+            and all(map(_STATUS.fullmatch, status))
+            and name not in self._state.functions
+            and name not in self._state.aliases
+            and not any(map(_unsettles, self.invocations))
+        )
 
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
@@ -204,6 +247,10 @@ class Walk:
                 # What is known to be printed was printed by what succeeded; else only an end prints nothing more.
                 text = "" if _ends(node) or (node.kind == "||" and texts and texts[-1]) else None
             texts.append(text)
+            if self._leaving and isinstance(node, Simple) and node.words and node.words[0].text in self._leaving:
+                self._left = self._leaves(node)
+            if self._left:
+                break
         known = all(text is not None for text in texts)
         return ("".join(text or "" for text in texts) if known else None), tuple(source)
 
@@ -228,6 +275,7 @@ class Walk:
             before = self._state.enter()
             output = self._node(stage, stdin)
             self._state.leave(before)
+            self._left = False
             stdin = Input(output[0], output[1])
         return output
 
@@ -245,6 +293,7 @@ class Walk:
         before = self._state.enter() if group.kind in ("(", "&") else None
         first = len(self.invocations)
         branches = group.kind in _BRANCHES
+        places = (self._state.cwd, *self._state.elsewhere)
         if group.kind in ("while", "for") and _shifts(group.body):
             self._state.shift_by_any()
         held = dict(self._state.variables) if branches else {}
@@ -253,8 +302,12 @@ class Walk:
         if group.kind in ("while", "for"):
             self._state.assigned_later(simples(group.body))
         text, source = self._nodes(group.body, opened or stdin)
+        if group.kind != "{" or redirects:  # a redirection may fail
+            self._left = False
         if branches:
             self._state.join_branches(held)
+            if self._state.cwd != places[0]:
+                self._state.may_be_in(places)
         if group.kind in ("[[", "if", "case", "while"):
             text = None  # what it prints depends on whether something holds
         if group.kind == "&":
@@ -274,6 +327,8 @@ class Walk:
     # ── simple commands ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _simple(self, command: Simple, stdin: Input) -> Output:
+        if self._state.elsewhere and command.words:
+            self._also_there(command, stdin)
         columns = self._state.in_turn
         runs_words = RunsWords(self._state.functions, self._state.aliases, self._launchers) if columns.of else {}
         turn = turning(command, columns.of, self._launchers, self._state.variables, runs_words)
@@ -296,6 +351,17 @@ class Walk:
         else:
             self._other_turns += len(rows) - 1
         return in_rows(self._state, turn, rows, lambda: self._once(command, stdin, partly=not whole), whole=whole)
+
+    def _also_there(self, command: Simple, stdin: Input) -> None:
+        """Go through the command in the other directories where it may run, a condition having left out a `cd`."""
+        for cwd in self._state.elsewhere:
+            if self._other_turns >= MAX_OTHER_TURNS or command.words[0].text in _MOVES:
+                return
+            self._other_turns += 1
+            before = self._state.enter()
+            self._state.cwd, self._state.elsewhere = cwd, ()
+            self._simple(command, stdin)
+            self._state.leave(before)
 
     def _runs_partial(self, invocation: Invocation) -> bool:
         """Whether it runs the output of commands that were not gone through for each of their values."""
@@ -333,7 +399,10 @@ class Walk:
             if not declared and _names_any(command, before):
                 # What is assigned for a command is not there yet while its words are expanded; both are judged.
                 readings.append(self._expander.words(command.words))
-            assignments = {made.name: self._assigned(made, alone=not command.words) for made in command.assignments}
+            assignments = {
+                made.name: self._assigned(made, alone=not command.words, declared=declared)
+                for made in command.assignments
+            }
         for name, to in self._state.references.items():
             if to in self._state.variables:
                 self._state.variables[name] = self._state.variables[to]
@@ -384,13 +453,17 @@ class Walk:
             self._partial.update(map(id, source))
         return self._effects.kept((None if partly else text, source), redirects)
 
-    def _assigned(self, made: Assignment, *, alone: bool) -> Value:
+    def _assigned(self, made: Assignment, *, alone: bool, declared: bool) -> Value:
         """Give a variable, or an element of it, what is assigned to it, and return that; without a command, `alone`."""
+        others: list[Arg] = []
+        if (alone or declared) and (SHIFTED in self._state.variables or self._state.maybe):
+            others = self._as_it_may_be(made)
         value, index = self._expander.assigned(made)
         if alone and index is None and self._state.branches:
             self._state.branch({made.name: value}, {made.name} if _goes_on(made) else frozenset())
         if index is None:
             self._state.assign({made.name: value})
+            self._state.may_be(made.name, others)
         else:
             self._state.put(made.name, index, value)
             self._evaluated([arg(f"x[{index}")])
@@ -403,6 +476,16 @@ class Walk:
                 if word.known and substitutes(word):
                     self.script(word, reading=substitutions)
         return value
+
+    def _as_it_may_be(self, made: Assignment) -> list[Arg]:
+        """Return what is assigned as well, since conditions leave the variables in it with several values."""
+        names = [part.name.partition("[")[0] for word in made.values for part in word.parts or ()]
+        others: list[Arg] = []
+        for variables in self._state.readings(names):
+            held, self._state.variables = self._state.variables, variables
+            others += self._expander.assigned(made)[0]
+            self._state.variables = held
+        return others
 
     def _compound(self, words: list[Arg], before: Mapping[str, Value | None]) -> None:
         """Go through words of `declare` that it reads as those of an array, `x='(a b)'`, substitutions included.
@@ -429,6 +512,7 @@ class Walk:
         before = self._state.enter()
         output = self._nodes(nodes, NO_INPUT)
         self._state.leave(before)
+        self._left = False
         return output
 
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
@@ -462,7 +546,8 @@ class Walk:
             return inner
         if invocation.name in _EVALUATE:
             self._evaluated(invocation.args)
-        self._evaluated(self._effects.builtin(invocation))
+        if _IN_THIS_SHELL.issuperset(invocation.via):
+            self._evaluated(self._effects.builtin(invocation))
         return self._effects.printed(invocation)
 
     def _call(self, invocation: Invocation) -> Output:
@@ -473,7 +558,8 @@ class Walk:
             self._bounds.beyond(f"more than {self._bounds.most} calls of functions")
         if self.too_much:
             return None, ()
-        if self._active.count(name):
+        body = self._state.functions[name]
+        if (known := id(body[-1]) if body else 0) in self._active:
             self.bomb = name if self._twice(name) else self.bomb
             return None, ()
         if len(self._active) >= MAX_SCRIPTS:
@@ -484,8 +570,8 @@ class Walk:
         own = [str(index + 1) for index in range(len(invocation.args))]
         self._state.set_parameters(list(invocation.args))
         self._evaluated(invocation.args)
-        self._active.append(name)
-        output = self._body(name, self._state.functions[name], invocation.input)
+        self._active.append(known)
+        output = self._body(name, body, invocation.input)
         self._active.pop()
         for local in (*self._locals, *own, *(one for one in before if one.isdigit())):
             self._state.set(local, before.get(local))
@@ -563,14 +649,17 @@ class Walk:
         self._state.set_parameters(list(parameters[1:]))
         self._evaluated(parameters[1:])
         self._state.set(_SOURCE, None)
-        output = self._deeper(invocation, text) if file is None else self._in_file(invocation, file, text)
+        if file is None:
+            output = self._deeper(invocation, text, leaving=_EXIT)
+        else:
+            output = self._in_file(invocation, file, text, _EXIT)
         while self._traps:
             self._deeper(*self._traps.pop(0))
         self._state.leave(before)
         self._traps = traps
         return output
 
-    def _in_file(self, invocation: Invocation, word: Arg, text: str) -> Output:
+    def _in_file(self, invocation: Invocation, word: Arg, text: str, leaving: frozenset[str]) -> Output:
         """Go through a script that a word names.
 
         One on the disk may be given up at a cap, which is noted; the action around it is then gone through as before.
@@ -578,7 +667,7 @@ class Walk:
         path = self.overlay.standing(self._state.path(word)) if word.known else ""
         before = self._state.variables.get(_SOURCE)
         self._state.variables[_SOURCE] = [word]
-        output = self._of_file(path, lambda: self._deeper(invocation, text))
+        output = self._of_file(path, lambda: self._deeper(invocation, text, leaving=leaving))
         self._state.set(_SOURCE, before)
         return output
 
@@ -594,12 +683,20 @@ class Walk:
             self._bounds.most, self._bounds.passed = MAX_INVOCATIONS, ""
         return output
 
-    def _deeper(self, where: Invocation | Setting, text: str, stdin: Input = NO_INPUT) -> Output:
-        """Go through a script inside the script, with the rights of its starter."""
-        before = (self._elevated, self._inside, self._mounts)
+    def _deeper(
+        self,
+        where: Invocation | Setting,
+        text: str,
+        stdin: Input = NO_INPUT,
+        *,
+        leaving: frozenset[str] = _NOWHERE,
+    ) -> Output:
+        """Go through a script inside the script, with the rights of its starter; words of `leaving` end it."""
+        before = (self._elevated, self._inside, self._mounts, self._leaving)
         self._elevated, self._inside, self._mounts = where.elevated, where.inside, where.mounts
+        self._leaving = leaving
         output = self.script(text, stdin)
-        self._elevated, self._inside, self._mounts = before
+        self._elevated, self._inside, self._mounts, self._leaving = before
         return output
 
     def _code_builtin(self, invocation: Invocation) -> Output | None:
@@ -609,7 +706,7 @@ class Walk:
             if args and args[0] in OWN_INPUT:
                 text = invocation.input.text
             elif text is not None:
-                return self._in_file(invocation, args[0], text)
+                return self._in_file(invocation, args[0], text, _EXIT_AND_RETURN)
             if text is None and args:
                 invocation.made_by = self.made_by(args[0])
         elif invocation.name == "eval":
@@ -655,7 +752,10 @@ class Walk:
             self._add(Invocation(arg("sh"), [], setting))
             return None, (invocation,)
         if inner.script is not None:
-            return self._deeper(setting, inner.script, invocation.input)
+            before = self._state.enter()
+            output = self._deeper(setting, inner.script, invocation.input)
+            self._state.leave(before)
+            return output
         words = list(inner.words)
         if not words:
             return None, (invocation,)
@@ -698,6 +798,13 @@ def _shifts(nodes: list[Node]) -> bool:
 
 def _no_code(_invocation: Invocation) -> list[str]:
     return []
+
+
+def _unsettles(one: Invocation) -> bool:
+    """Whether a command may have made `return` and `exit` something else, or have them left out: by a trap of DEBUG."""
+    return one.name == "enable" or (
+        one.name == "trap" and any(not word.known or word.upper() == "DEBUG" for word in one.args[1:])
+    )
 
 
 def _ends(node: Group) -> bool:

@@ -161,7 +161,8 @@ class Effects:
             target = named[0] if named else state.variables.get("HOME", [arg("~")])[0]
             if name == "pushd":
                 state.variables[_STACK] = [*state.variables.get(_STACK, []), arg(state.cwd)][-MAX_FIELDS:]
-            state.move(self._listed(invocation, target) if target.known and args[:1] != ["-"] else "?")
+            known = target.known and args[:1] != ["-"]
+            state.move(self._listed(invocation, target) if known else "?", target if known else "/")
         elif name == "popd":
             stack = state.variables.get(_STACK, [])
             if stack or args:  # else it fails, and stays

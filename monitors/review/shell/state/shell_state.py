@@ -18,6 +18,8 @@ SHIFTED = "@ shifted"
 """Stands among the variables for how many of the parameters may be gone by a `shift` that may not be run."""
 MAX_MAYBE = 8
 """Most values that a variable may have as well."""
+MAX_ELSEWHERE = 4
+"""Most directories beside the latest where a script may work."""
 MAX_SHIFTED = 20
 """Most of these numbers; past it a parameter may be anything."""
 
@@ -34,6 +36,7 @@ class OutsideSubshell(NamedTuple):
     """The state that a subshell cannot change."""
 
     cwd: str
+    elsewhere: tuple[str, ...]
     variables: dict[str, Value]
     functions: dict[str, list[Node]]
     aliases: dict[str, list[Arg]]
@@ -50,6 +53,8 @@ class ShellState:
 
     def __init__(self, cwd: str, variables: Mapping[str, str]) -> None:
         self.cwd = cwd
+        self.elsewhere: tuple[str, ...] = ()
+        """Other directories where it may work, since a condition may leave out a `cd`."""
         self.variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
         self.variables.setdefault("IFS", [arg(" \t\n")])
         self.in_turn = Columns()
@@ -67,14 +72,14 @@ class ShellState:
 
     def enter(self) -> OutsideSubshell:
         """Go on in a subshell, and return what is left as it is: `leave` takes it up again."""
-        kept = OutsideSubshell(self.cwd, self.variables, self.functions, self.aliases, self.in_turn)
+        kept = OutsideSubshell(self.cwd, self.elsewhere, self.variables, self.functions, self.aliases, self.in_turn)
         self.variables, self.functions, self.aliases = dict(self.variables), dict(self.functions), dict(self.aliases)
         self.in_turn = self.in_turn.copy()
         return kept
 
     def leave(self, kept: OutsideSubshell) -> None:
         """Go on behind a subshell."""
-        self.cwd, self.variables, self.functions, self.aliases, self.in_turn = kept
+        self.cwd, self.elsewhere, self.variables, self.functions, self.aliases, self.in_turn = kept
 
     def set(self, name: str, value: Value | None) -> None:
         """Give a variable a value, or none."""
@@ -173,7 +178,7 @@ class ShellState:
         within = self.branches.pop()
         for name, value in self.variables.items():
             if name not in within and held.get(name) is not value:
-                self._may_be(name, held.get(name) or [arg("")])
+                self.may_be(name, held.get(name) or [arg("")])
         for name, (before, each) in within.items():
             others = [*before, *each[:-1]] if len(each) == 1 or before[0] else each[:-1]
             if self.variables.get(name) == each[-1:]:
@@ -182,7 +187,7 @@ class ShellState:
                 kept = [value for value in counting if value.known and _ELSEWHERE.match(value)]
                 if kept:
                     self.assign({name: list(dict.fromkeys([*kept, each[-1]]))}, in_turn=True)
-                self._may_be(name, [one for one in maybe if one not in (*kept, each[-1])])
+                self.may_be(name, [one for one in maybe if one not in (*kept, each[-1])])
             if self.branches:
                 self.branch({name: each[-1:]})
 
@@ -190,10 +195,12 @@ class ShellState:
         """Note the constants that commands of a loop assign: the next round has them from its beginning on."""
         for made in (one for command in commands if not command.words for one in command.assignments):
             if not made.array and made.values[0].parts is None and made.values[0].text:
-                self._may_be(made.name, [arg(made.values[0].text)])
+                self.may_be(made.name, [arg(made.values[0].text)])
 
-    def _may_be(self, name: str, values: Iterable[Arg]) -> None:
-        self.maybe[name] = list(dict.fromkeys((*self.maybe.get(name, ()), *values)))[-MAX_MAYBE:]
+    def may_be(self, name: str, values: Iterable[Arg]) -> None:
+        """Note values that a variable may have as well."""
+        if each := (*self.maybe.get(name, ()), *values):
+            self.maybe[name] = list(dict.fromkeys(each))[-MAX_MAYBE:]
 
     def readings(self, names: Iterable[str]) -> Iterator[dict[str, Value]]:
         """Yield the variables as they may be as well where these are run.
@@ -267,8 +274,21 @@ class ShellState:
             target = self.variables.get("HOME", [arg("~")])[0] + target[1:]
         return posixpath.normpath(posixpath.join(self.cwd or "/", target)) if target[:1] != "~" else target
 
-    def move(self, cwd: str) -> None:
-        """Go on in another directory."""
+    def may_be_in(self, places: Iterable[str]) -> None:
+        """Note the directories where a script works still if a condition left out a `cd`."""
+        each = dict.fromkeys((*self.elsewhere, *places))
+        self.elsewhere = tuple(place for place in each if place != self.cwd)[-MAX_ELSEWHERE:]
+
+    def move(self, cwd: str, target: str = "/") -> None:
+        """Go on in another directory.
+
+        Args:
+            cwd: The directory.
+            target: How it is named, which may lead elsewhere from where a script may be as well.
+        """
+        if self.elsewhere:
+            each = (posixpath.normpath(posixpath.join(place, target)) for place in self.elsewhere)
+            self.elsewhere = () if target[:1] in ("/", "~") else tuple(place for place in each if place != cwd)
         self.variables["OLDPWD"] = self.variables.get("PWD", [arg("$OLDPWD", known=False)])
         self.cwd = cwd
         self.variables["PWD"] = [arg(cwd) if cwd[:1] in ("/", "~") else arg("$PWD", known=False)]

@@ -138,6 +138,93 @@ def test_shift_takes_parameters_away_and_where_it_may_not_be_run_both_count(
     assert [one.args for one in walked(script).invocations if one.name == "rm"] == removed
 
 
+def removals(script: str) -> list[tuple[str, str]]:
+    return [(one.cwd, one.args[-1]) for one in walked(script).invocations if one.name == "rm"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "f() { ls; return; rm x; }; f",
+        "f() { { return 1; }; rm x; }; f",
+        "echo 'return; rm x' > s; . ./s",
+        "bash -c 'exit 0; rm x'",
+        "printf 'exit $?\nrm x\n' > s; sh s",
+        "f() { return; rm x; }",
+    ],
+)
+def test_what_stands_behind_a_return_or_an_exit_without_a_condition_is_not_run(script: str) -> None:
+    assert removals(script) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "f() { [ -d a ] && return; rm x; }; f",
+        "f() { ls || return; rm x; }; f",
+        "f() { if ls; then return; else rm x; fi; }; f",
+        "f() { case a in b) return;; esac; rm x; }; f",
+        "f() { for i in; do return; done; rm x; }; f",
+        "f() { (return); rm x; }; f",
+        "f() { return | cat; rm x; }; f",
+        "f() { return & rm x; }; f",
+        "f() { echo $(return); rm x; }; f",
+        "f() { { return; } > /nowhere/x; rm x; }; f",
+        "f() { return 1 2; rm x; }; f",
+        "return() { :; }; f() { return; rm x; }; f",
+        "alias return=ls; f() { return; rm x; }; f",
+        "enable -n return; f() { return; rm x; }; f",
+        "trap ls DEBUG; f() { return; rm x; }; f",
+        "bash -c 'return; rm x'",
+        "f() { bash -c 'return; rm x'; }; f",
+        "return; rm x",
+        "f() { return; }; f; rm x",
+    ],
+)
+def test_what_stands_behind_one_that_may_not_end_the_script_is_run(script: str) -> None:
+    assert ("/w", "x") in removals(script)
+
+
+def test_a_function_that_makes_another_of_its_name_does_not_start_itself() -> None:
+    assert removals("f() { f() { rm x; }; f; }; f") == [("/w", "x")]
+
+
+@pytest.mark.parametrize(
+    ("script", "places"),
+    [
+        ("[ -d a ] && cd a; rm x", {"/w", "/w/a"}),
+        ("if ls; then cd a; fi; rm x", {"/w", "/w/a"}),
+        ("[[ -d a ]] && cd a && rm x", {"/w/a"}),
+        ("[ -d a ] && cd a; cd b; rm x", {"/w/b", "/w/a/b"}),
+        ("[ -d a ] && cd a; cd /b; rm x", {"/b"}),
+        ("[ -d a ] && cd a; (cd b; rm x)", {"/w/b", "/w/a/b"}),
+        ("f() { rm x; }; [ -d a ] && cd a; f", {"/w", "/w/a"}),
+        ("mkdir -p a && cd a; rm x", {"/w/a"}),
+        ("if ls; then cd a; cd ..; fi; rm x", {"/w"}),
+    ],
+)
+def test_behind_a_cd_that_a_condition_may_leave_out_a_script_may_be_in_both_places(
+    script: str, places: set[str]
+) -> None:
+    assert {cwd for cwd, _ in removals(script)} == places
+
+
+@pytest.mark.parametrize(
+    "script", ["vagrant ssh -c 'cd /a'; rm x", "ssh h 'cd /a'; rm x", "sudo cd /a; rm x", "su -c 'cd /a'; rm x"]
+)
+def test_a_cd_of_another_process_leaves_the_script_where_it_is(script: str) -> None:
+    assert removals(script) == [("/w", "x")]
+
+
+def test_a_cd_by_a_word_of_the_shell_moves_the_script() -> None:
+    assert removals("command cd /a; rm x") == [("/a", "x")]
+
+
+def test_what_a_condition_shifts_away_may_be_in_what_is_made_of_the_parameters() -> None:
+    found = walked('f() { [ "$1" = -q ] && shift; local x="$*"; $x; }; f -q rm x').invocations
+    assert [one.args for one in found if one.name == "rm"] == [["x"]]
+
+
 def test_words_are_split_as_the_shell_splits_them() -> None:
     assert last("a='x y'; rm $a \"$a\"").args == ["x", "y", "x y"]
 
