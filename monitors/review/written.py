@@ -9,6 +9,7 @@ from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
 from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.project.builds import source_of
+from monitors.review.languages.project.openings import openings
 from monitors.review.languages.project.project_files import pieces, recipes_of
 from monitors.review.languages.project.projects import merge
 from monitors.review.languages.project.recipes import Recipe
@@ -48,7 +49,20 @@ def findings(scene: Scene, path: str, texts: Iterable[str], before: str = "") ->
         before: What it had, if it is known and is in the texts too: what it had others run already is not new.
     """
     known = recipes_of(path, before) if before else []
+    within = path.removeprefix(scene.places.workspace or scene.places.home)
+    opened = set(openings(within, before))
     for text in texts:
+        for what in openings(within, text):
+            if what not in opened:
+                shown = scene.places.shown(path)
+                yield Finding(
+                    "infrastructure.opens",
+                    levels.HARM,
+                    f"writes {shown}, which opens {what} to everybody",
+                    "Name the addresses or the people that need it, or ask the person.",
+                    effect=effect("infrastructure", f"{shown} opens {what} to everybody", target=path),
+                )
+                return
         if "/.github/workflows/" in path and _RUNS_REQUESTS.search(text) and not _RUNS_REQUESTS.search(before):
             yield Finding(
                 "ci.runs-strangers",

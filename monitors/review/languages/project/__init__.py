@@ -5,6 +5,7 @@ builds         programs that build, test or run sources that they are not given 
 containers     files of services and pods, by the rights that they give to containers
 images         images that are built here and run here
 named_files    programs that run files of a project by the names that these have
+openings       files of infrastructure that open what they describe to everybody
 playbooks      playbooks of Ansible for this machine
 project_files  files of a project that name commands which others run
 projects       programs that run what a project's own files name

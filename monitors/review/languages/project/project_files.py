@@ -5,7 +5,7 @@ They are read leniently and line by line, so that a piece of one, as an edit bri
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from monitors.contract.expressions import later
 from monitors.review.languages.code.literals import commands_in, settings_in
@@ -50,9 +50,12 @@ _KEY = later(
 
 
 def _yaml_commands(text: str) -> Iterator[Recipe]:
-    """Commands in YAML: in line, as a block, or as a list."""
+    """Commands in YAML: in line, as a block, or as a list. The items that a piece begins with are one of commands."""
     lines = text.splitlines()
-    at = 0
+    items = [line.strip() for line in takewhile(_begins_with_items, lines)]
+    at = len(items)
+    if items:
+        yield Recipe("script", "\n".join(_unquoted(item.removeprefix("- ")) for item in items))
     while at < len(lines):
         found = _KEY.match(lines[at])
         at += 1
@@ -68,6 +71,13 @@ def _yaml_commands(text: str) -> Iterator[Recipe]:
             block.append(_unquoted((inner[3] if inner else lines[at]).strip().removeprefix("- ")))
             at += 1
         yield Recipe(found[2], "\n".join(block))
+
+
+_PLAIN_ITEM = later(r"\s*- (?![\w.-]+:(?:\s|\Z))|\s*\Z")
+
+
+def _begins_with_items(line: str) -> bool:
+    return _PLAIN_ITEM.match(line) is not None
 
 
 def _deeper(line: str, deep: int) -> bool:
@@ -237,6 +247,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
     (later(r"/(?:conf|gunicorn\.conf|celeryconfig|manage|env)\.py$|/(?:Tilt|Snake)file$"), _whole("python")),
     (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (later(r"\.(?:php|phtml)$"), _whole("other")),
     (later(r"/tox\.ini$"), _tox),
     (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),
     (later(r"/[^/]+\.ninja$"), _each(_NINJA)),

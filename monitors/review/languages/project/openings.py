@@ -1,0 +1,65 @@
+"""Files of infrastructure that open what they describe to everybody: ports of machines, databases, rules of stores."""
+
+import re
+from collections.abc import Iterator
+
+from monitors.contract.expressions import later
+
+_TERRAFORM = later(r"\.(?:tf|tofu)$")
+_STORE_RULES = later(r"/(?:firestore|storage|database)[\w.-]*\.rules(?:\.json)?$")
+_FOR_TRIAL = later(r"(?:\A|[/_.-])(?:dev|test|tests|testing|sandbox|local|examples?|fixtures?|demo|kind)(?:[/_.-]|\Z)")
+"""Paths of what is made for trial alone."""
+
+_BLOCK = later(r"^[ \t]{0,40}(?:dynamic[ \t]{1,9}\"?)?(ingress|egress|inbound|outbound|resource|security_rule)\b", re.MULTILINE)  # fmt: skip
+_TO_ALL = later(
+    r"\b(?:cidr_blocks|ipv6_cidr_blocks|cidr_ipv[46]|cidr|source_ranges|source_address_prefix(?:es)?)[ \t]{0,40}="
+    r"[ \t]{0,9}\[?[ \t\n]{0,40}\"(?:0\.0\.0\.0/0|::/0|\*|Internet)\""
+)
+_OUTWARD = later(r"\b(?:egress|outbound)\b", re.IGNORECASE)
+_FROM = later(
+    r"\b(?:from_port|to_port|destination_port_range|ports)[ \t]{0,40}=[ \t]{0,9}\[?\"?(\*|\d{1,5}(?:-\d{1,5})?)"
+)
+_EVERY = later(r"\b(?:ip_)?protocol[ \t]{0,40}=[ \t]{0,9}\"(?:-1|all|\*)\"")
+_DATABASE = later(r"\bpublicly_accessible[ \t]{0,40}=[ \t]{0,9}true\b")
+_STORE = later(
+    r"\ballow\s{1,9}(?:read\s{0,9},\s{0,9})?(?:write|create|update|delete)\b[\w\s,]{0,60}(?::\s{0,9}if\s{1,9}true\b|;)|\"\.write\"\s{0,9}:\s{0,9}\"?true\b"
+)
+
+_INNER = (range(20, 24), range(135, 140), (445, 1433, 1521, 2375, 2379, 3306, 3389, 5432, 5601, 5984, 6379, 6443, 9042, 9200, 10250, 11211, 27017))  # fmt: skip
+"""Ports of shells, of databases and what steers a cluster, which no stranger has to reach.
+
+Source: ports that AWS Config's rule `restricted-common-ports` and CIS benchmarks name, with those of clusters.
+"""
+MAX_BLOCKS = 500
+"""Most blocks of one file that are looked at."""
+
+
+def openings(path: str, text: str) -> Iterator[str]:
+    """Yield what the file opens to everybody, each as a phrase.
+
+    Args:
+        path: Within the workspace.
+        text: What the file has, or a piece of it.
+    """
+    if _FOR_TRIAL.search(path):
+        return
+    if _TERRAFORM.search(path):
+        starts = [0, *(match.start() for match in _BLOCK.finditer(text))][:MAX_BLOCKS]
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+            block = text[start:end][:4_000]
+            if _TO_ALL.search(block) and not _OUTWARD.search(block) and _reaches_inner(block):
+                yield "a port of a shell, a database or all of them"
+        if _DATABASE.search(text):
+            yield "a database"
+    elif _STORE_RULES.search(path) and _STORE.search(text):
+        yield "a store for writing"
+
+
+def _reaches_inner(block: str) -> bool:
+    """Whether the ports of a block are all, or have one among them that no stranger has to reach."""
+    named = [found.replace("*", "0-65535").partition("-") for found in _FROM.findall(block)]
+    if not named:
+        return _EVERY.search(block) is not None
+    low = min(int(first) for first, _, _ in named)
+    high = max(int(last or first) for first, _, last in named)
+    return low == high == 0 or any(low <= port <= high for ports in _INNER for port in ports)
