@@ -87,7 +87,7 @@ def _said(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
             return
 
 
-PROGRAMS = OWN_MACHINES | AWAY | ASKERS | _PUTS.keys() | _SAYS.keys()
+PROGRAMS = OWN_MACHINES.union(AWAY, ASKERS, _PUTS, _SAYS)
 """Programs that carry something to another machine."""
 ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/master.passwd"})
 

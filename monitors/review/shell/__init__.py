@@ -9,6 +9,7 @@ reader        reads Bash leniently and in linear work
 secret_names  names of variables that hold secrets
 shells        how a shell is used
 tree          the syntax tree of a script
+values        values of variables
 walk          goes through a script in the order it would run, and hands over each command that would start
 words         reads the words of Bash
 """

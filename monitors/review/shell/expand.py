@@ -1,10 +1,11 @@
 """Expansion: what a word becomes once variables, substitutions and braces are replaced, as far as that is known."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.tree import Group, Node, Part, Word
+from monitors.review.shell.values import Scattered, Value
 
 MAX_FIELDS = 64
 """Most words that braces and splitting make of one; `{1..100000}` is cut, and what is cut counts as not known."""
@@ -13,23 +14,6 @@ MAX_BRACED = 2_048
 """Longest word whose braces are expanded; a longer one is no command and no path."""
 MAX_VALUE = 65_536
 """Longest word made by expansion, in characters: `a=$a$a` forty times over would fill any memory."""
-
-Value = list[Arg]
-"""A variable's value: one word, or an array's."""
-
-
-class Scattered(Value):
-    """The elements of an array that do not all stand at the numbers of their places.
-
-    Args:
-        words: The elements.
-        keys: The key of each, where they are known.
-    """
-
-    def __init__(self, words: Iterable["Arg"], keys: Iterable[str] = ()) -> None:
-        super().__init__(words)
-        self.of = dict(zip(keys, self, strict=False))
-
 
 Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
 """Runs a substitution's script and returns its output, if known, and the commands that print it."""

@@ -8,7 +8,7 @@ through too.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from monitors.review.shell.expand import Value, subscripted, substitutes
+from monitors.review.shell.expand import subscripted, substitutes
 from monitors.review.shell.invocation import (
     NO_INPUT,
     Arg,
@@ -49,6 +49,7 @@ from monitors.review.shell.state.turns import (
     turning,
 )
 from monitors.review.shell.tree import Assignment, Function, Group, Node, Pipeline, ShellScript, Simple, Word, simples
+from monitors.review.shell.values import Value
 
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""

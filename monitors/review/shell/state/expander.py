@@ -5,9 +5,7 @@ from collections.abc import Iterable
 
 from monitors.review.shell.expand import (
     MAX_VALUE,
-    Scattered,
     Substitution,
-    Value,
     evaluate,
     expand,
     expand_one,
@@ -19,6 +17,7 @@ from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.texts import Texts
 from monitors.review.shell.tree import Assignment, Node, Redirect, Word
+from monitors.review.shell.values import Scattered, Value
 
 _ELEMENT = re.compile(r"\[[\"']?([^\]\"'\n]*)[\"']?\]\+?=")
 """The key before an element of an array."""
@@ -61,7 +60,7 @@ class Expander:
 
     def assigned(self, made: Assignment) -> tuple[Value, Arg | None]:
         """Return the value that an assignment gives its variable, and the subscript of the element that it is for."""
-        index = None if made.index is None else self._word(made.index)
+        index: Arg | None = None if made.index is None else self._word(made.index)
         values = self.words(made.values) if made.array else [self._word(made.values[0])]
         self._bounds.check(*values)
         if made.array and any(word.text[:1] == "[" for word in made.values):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from monitors.review.shell.expand import Value
 from monitors.review.shell.invocation import Output, arg
 from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.turns import Turn
+from monitors.review.shell.values import Value
 
 
 def in_rows(

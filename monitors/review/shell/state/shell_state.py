@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
-from monitors.review.shell.expand import MAX_FIELDS, Scattered, Value, limited
+from monitors.review.shell.expand import MAX_FIELDS, limited
 from monitors.review.shell.invocation import Arg, arg
 from monitors.review.shell.state.turns import Columns
 from monitors.review.shell.tree import Node, Simple
+from monitors.review.shell.values import Scattered, Value
 
 _ELSEWHERE = re.compile(r"[/~]|\.\.(?:/|\Z)|[\w.+-]+ ")
 """A place by its whole path, or words that may be a command."""
@@ -184,10 +185,10 @@ class ShellState:
             if self.variables.get(name) == each[-1:]:
                 maybe = [*self.maybe.get(name, ()), *others]
                 counting = each[:-1] if len(each) > 1 else before
-                kept = [value for value in counting if value.known and _ELSEWHERE.match(value)]
-                if kept:
-                    self.assign({name: list(dict.fromkeys([*kept, each[-1]]))}, in_turn=True)
-                self.may_be(name, [one for one in maybe if one not in (*kept, each[-1])])
+                counted = [*(value for value in counting if value.known and _ELSEWHERE.match(value)), each[-1]]
+                if len(counted) > 1:
+                    self.assign({name: list(dict.fromkeys(counted))}, in_turn=True)
+                self.may_be(name, [one for one in maybe if one not in counted])
             if self.branches:
                 self.branch({name: each[-1:]})
 

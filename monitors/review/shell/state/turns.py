@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
-from monitors.review.shell.expand import Value
 from monitors.review.shell.invocation import Arg, Invocation, arg, program_name
 from monitors.review.shell.launch import EXEC, FD, LauncherBook
 from monitors.review.shell.shells import SHELLS, shell_use
 from monitors.review.shell.tree import Node, Part, Simple, Word, simples
+from monitors.review.shell.values import Value
 
 MAX_TURNS = 128
 """Most commands that are gone through a second time or more since a value decides what they run, for one action. A loop
