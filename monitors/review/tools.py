@@ -419,12 +419,17 @@ _MANY = re.compile(r"(?:^|_)(?:batch|bulk|all|everything|many|mass)(?:_|$)")
 
 
 def _reads_by_name(tool: str) -> bool:
-    return _MCP_READS.search(tool.rsplit("__", 1)[-1]) is not None and not services.destroys_shared(tool)
+    return _MCP_READS.search(_own_name(tool)) is not None and not services.destroys_shared(tool)
+
+
+def _own_name(tool: str) -> str:
+    """Return the name of a tool without that of its server, its words parted by `_`."""
+    return tool.rsplit("__", 1)[-1].replace("-", "_")
 
 
 def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     """Yield findings by annotations if they are known, else by the tool's name: servers name what they do."""
-    name = tool.rsplit("__", 1)[-1]
+    name = _own_name(tool)
     hints = scene.settings.tool_hints.get(tool, {})
     destroys = hints.get("destructiveHint", _MCP_DESTROYS.search(name) is not None)
     if hints.get("readOnlyHint", _reads_by_name(tool) and not destroys):

@@ -12,5 +12,6 @@ sending      data sent to other machines
 services     tools of others' services, by their names and plain fields
 shells       shells: scripts that run unread, parts that cannot be followed, and shells handed to other programs
 statements   statements typed at clients of stores, of files elsewhere, and at bare connections
+trial        names of what is for tests or development
 verbs        programs without a description
 """

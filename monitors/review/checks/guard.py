@@ -9,12 +9,29 @@ from monitors.review.shell.invocation import Invocation
 
 PROGRAMS = frozenset({"kill", "skill", "renice", "gdb", "prlimit", "cpulimit", "chrt", "ionice", "taskset", "taskkill"})
 """Programs that end or slow down the processes whose numbers they are given."""
+SIGNALS = {"kill": ("-s", "-n", "--signal"), "killall": ("-s", "--signal"), "pkill": ("--signal",)}
+"""Programs that send a signal, with the options by which it is named; to `pkill`, `-s` is a session."""
+_SIGNAL = re.compile(r"-(?:[0-9]+|[A-Z]{2,}[0-9+-]*)\Z")
 _PICKS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "perl", "jq"})
 _NAMES = frozenset({"pgrep", "pidof", "ps", "tasklist"})
 _TESTS = frozenset({"[", "[[", "test"})
 _LOOKS = _PICKS | _TESTS
 _WITHIN = re.compile(r"/([^/\n]{3,60})/|\"([^\"\n]{3,60})\"|'([^'\n]{3,60})'")
 """Patterns and texts within a program of awk, sed or perl."""
+
+
+def ends_nothing(invocation: Invocation) -> bool:
+    """Whether one of `SIGNALS` sends signal 0 alone, by which it is asked whether a process is there."""
+    options, args = SIGNALS[invocation.name], invocation.args
+    said: list[str] = []
+    # What stands behind the signal of `kill` is a process, or a group of them: `kill -0 -9`.
+    for at, word in enumerate(args[:1] if invocation.name == "kill" else args):
+        option, equals, value = word.partition("=")
+        if option in options:
+            said.append(value if equals else "".join(args[at + 1 : at + 2]))
+        elif _SIGNAL.match(word):
+            said.append(word[1:])
+    return bool(said) and all(one == "0" for one in said)
 
 
 def check(invocation: Invocation) -> Iterator[Finding]:
@@ -33,6 +50,8 @@ def hunted(invocations: Iterable[Invocation]) -> Iterator[Finding]:
                 "/proc/" in word for word in (*one.args, *(each for w in one.args for s in w.source for each in s.args))
             )
             sought = looks and any(map(fits_guard, _patterns(one)))
+        elif one.name in SIGNALS and ends_nothing(one):
+            continue
         elif sought and one.name in PROGRAMS and any(word.glob or not word.known for word in one.args):
             yield _ended(one)
             return

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from monitors.review.checks.people import EVERY_ONE, MENTIONS
+from monitors.review.checks.trial import TRIAL
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 
@@ -330,14 +331,19 @@ _OWN_SERVERS = frozenset({"memory", "scratch", "scratchpad", "todo", "local", "i
 """Servers that keep what is an agent's own, or judged by its path or its statements."""
 _PUT_ASIDE = frozenset({"email", "emails", "mail", "message", "messages", "thread", "threads", "note", "notes", "issue", "task", "card", "item", "conversation"})  # fmt: skip
 """Things that are archived every day, and found again where they are archived."""
-_TRIED = re.compile(r"(?:\A|[-_./: ])(?:tests?|cache|draft|tmp|temp|scratch|sandbox|demo|local|dev)(?:\Z|[-_./: \d])", re.IGNORECASE)  # fmt: skip
+_PUT_BY = re.compile(r"(?:\A|[-_./: ])(?:cache|draft)(?:\Z|[-_./: \d])", re.IGNORECASE)
+"""Names of what is made again, or of what others have not seen."""
 _REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
 
 
 def for_trial(given: Mapping[str, Any]) -> bool:
     """Whether one of the fields of a call says that it is about what is for tests."""
-    texts = (value for value in islice(given.values(), MAX_FIELDS) if isinstance(value, str) and len(value) <= 100)
-    return any(_TRIED.search(value) and not _PRODUCTION.search(value) for value in texts)
+    texts = (
+        (value.rpartition("/")[0] or value) if str(name).lower() in PATHS else value  # a file's own name is no scope
+        for name, value in islice(given.items(), MAX_FIELDS)
+        if isinstance(value, str) and len(value) <= 100
+    )
+    return any((TRIAL.search(value) or _PUT_BY.search(value)) and not _PRODUCTION.search(value) for value in texts)
 
 
 def in_test_mode(given: Mapping[str, Any]) -> bool:

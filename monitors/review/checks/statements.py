@@ -47,6 +47,13 @@ _COUNTS = re.compile(r"\bdelete\s{1,9}from\s.{1,400}?\bwhere\b(?!\s{0,9}(?:1\s?=
 """A deletion of the rows that a condition names."""
 
 
+def typed(invocation: Invocation) -> Iterator[Finding]:
+    """Find such a statement in what a command prints into a connection, or hands on to it."""
+    words = invocation.operands() if invocation.name in ("echo", "printf") else []
+    for text in ("\n".join(words)[:MAX_TEXT], (invocation.input.text or "")[:MAX_TEXT]):
+        yield from _losing(invocation, text, _OF_STORES)
+
+
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Find one statement by which something is lost.
 
@@ -59,17 +66,23 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
         return
     language = _OF_FILES if name in FILE_CLIENTS else _OF_STORES
     for text in _texts(invocation):
-        found = language.search(text) or (language is _OF_STORES and _CALLED.search(text))
-        if found and not _COUNTS.search(text):
-            yield Finding(
-                "statements.lose",
-                levels.HARM,
-                f"types at {invocation.program} what loses what it holds: `{text[found.start() :].strip()[:80]}`",
-                "Look first what would go, and let a person do it.",
-                effect=effect("database", f"{invocation.program} is told to lose something", target=name),
-                elevated=invocation.elevated,
-            )
+        for found in _losing(invocation, text, language):
+            yield found
             return
+
+
+def _losing(invocation: Invocation, text: str, language: re.Pattern[str]) -> Iterator[Finding]:
+    found = language.search(text) or (language is _OF_STORES and _CALLED.search(text))
+    if found and not _COUNTS.search(text):
+        told = invocation.program or "a connection"
+        yield Finding(
+            "statements.lose",
+            levels.HARM,
+            f"types at {told} what loses what it holds: `{text[found.start() :].strip()[:80]}`",
+            "Look first what would go, and let a person do it.",
+            effect=effect("database", f"{told} is told to lose something", target=invocation.name),
+            elevated=invocation.elevated,
+        )
 
 
 def _texts(invocation: Invocation) -> Iterator[str]:

@@ -303,7 +303,7 @@ def fits_guard(pattern: str) -> bool:
 def pkill(_scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`pkill` and `killall`: judged by whom the pattern would hit, however it is spelled."""
     whole = has(invocation, "-f", "--full", "-r", "--regexp") or invocation.name == "pkill"
-    if has(invocation, "-l", "--list", "-0", "--help", "-V") or value(invocation, "-s", "--signal") == "0":
+    if has(invocation, "-l", "--list", "--help", "-V"):
         return
     for word in operands(invocation, "-s --signal -u -U -t -g -G -P --parent -F --pidfile"):
         if whole and word.known and fits_guard(word):

@@ -23,6 +23,7 @@ from monitors.review.shell.launch import LaunchedCommand, LauncherBook
 from monitors.review.shell.reader import read, substitutions
 from monitors.review.shell.shells import OWN_INPUT, ShellUse, shell_use
 from monitors.review.shell.state.bounds import (
+    MAX_ASSIGNED,
     MAX_EXPANDED,
     MAX_IN_FILES,
     MAX_INVOCATIONS,
@@ -521,9 +522,15 @@ class Walk:
     def _add(self, invocation: Invocation) -> bool:
         self._bounds.expanded += sum(map(len, invocation.args))
         self._bounds.check(invocation.program, *invocation.args)
-        if len(self.invocations) >= self._bounds.most or self._bounds.expanded > MAX_EXPANDED:
+        starts = bool(invocation.program or invocation.redirects)
+        if self._bounds.commands >= self._bounds.most or self._bounds.expanded > MAX_EXPANDED:
             self._bounds.beyond(f"more than {self._bounds.most} commands, or {MAX_EXPANDED} characters of words")
             return False
+        if self._bounds.assigned >= MAX_ASSIGNED and not starts:
+            self._bounds.beyond(f"more than {MAX_ASSIGNED} assignments")
+            return False
+        self._bounds.commands += starts
+        self._bounds.assigned += not starts
         self.invocations.append(invocation)
         return True
 

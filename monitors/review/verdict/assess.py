@@ -75,14 +75,16 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
                 yield fills(scene, invocation, redirect.target)
         if redirect.reads:
             yield secrets.secret_at(scene, invocation, redirect.target)
-        if _CONNECTS.match(redirect.target) and not (_PROBES.match(redirect.target) and redirect.operator == "<"):
-            yield _RAW
+        if _CONNECTS.match(redirect.target) or redirect.operator in (">&", "<&"):
+            yield from _connected(scene, invocation, redirect)
     if invocation.assignments:
         yield from environment.check(scene, invocation)
     if not invocation.program:
         return
     yield from shells.check(scene, invocation)
     yield from secrets.guard(scene, invocation)
+    if invocation.name in guard.SIGNALS and guard.ends_nothing(invocation):
+        return
     if invocation.name in guard.PROGRAMS:
         yield from guard.check(invocation)
     yield from secrets.check(scene, invocation)
@@ -131,6 +133,17 @@ def _described(scene: Scene, name: str) -> bool:
     )
 
 
+def _connected(scene: Scene, invocation: Invocation, redirect: Redirection) -> Iterator[Finding]:
+    """Yield the findings for a raw connection, and for what is typed into one of this machine that a descriptor has."""
+    target = str(redirect.target)
+    if target.isdigit():
+        target = scene.facts.real(f"/dev/fd/{target}") if target not in ("0", "1", "2") else ""
+    if _LOOPBACK.match(target) and invocation.name not in SHELLS:
+        yield from statements.typed(invocation) if ">" in redirect.operator else ()
+    elif _CONNECTS.match(target):
+        yield _RAW
+
+
 def _empties(invocation: Invocation, redirect: Redirection) -> bool:
     """Whether the file is left with nothing in it: `> x`, `: > x`, `cat /dev/null > x`."""
     if redirect.operator != ">" or invocation.input.given:
@@ -139,8 +152,8 @@ def _empties(invocation: Invocation, redirect: Redirection) -> bool:
 
 
 _CONNECTS = re.compile(r"/dev/(?:tcp|udp)/")
-_PROBES = re.compile(r"/dev/tcp/(?:localhost|127\.0\.0\.1)/")
-"""Asking whether a port of this machine answers yet."""
+_LOOPBACK = re.compile(r"/dev/(?:tcp|udp)/(?:localhost|127(?:\.[0-9]{1,3}){3}|::1)/")
+"""A port of this machine: it is asked so whether it answers, and who listens there is judged when it is started."""
 _RAW = Finding(
     "network.raw",
     0.8,

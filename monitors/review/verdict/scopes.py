@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from monitors.review.checks.trial import IN_USE, TRIAL
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
 from monitors.review.scene.scene import Scene
@@ -13,13 +14,6 @@ from monitors.review.shell.invocation import Invocation, arg
 SCOPED = frozenset({"database.lose", "database.drop", "database.redis", "database.mongo", "containers.volumes", "containers.remove-force", "containers.destroy", "cluster.delete", "cluster.uninstall", "infrastructure.destroy", "messaging.destroy", "cluster.evacuate", "storage.destroy", "unknown.destroys", "unknown.removes"})  # fmt: skip
 """Rules whose harm is care in such a scope."""
 
-_REHEARSAL = re.compile(
-    r"(?:^|[\s_/=:@${-]|(?<!/)\.)(?:tests?|testing|dev|devel|development|local|localhost|127\.0\.0\.1|ci|sandbox|e2e|scratch|tmp|temp|demo|integration)(?=$|[\s._/:@-])|\b(?-i:Test|Dev|Local)(?=[A-Z])|(?<=\w[_-])it(?=[_./-]\w)",
-    re.IGNORECASE,
-)
-_FOR_REAL = re.compile(
-    r"(?:^|[\s._/=:@-])(?:prod|production|live|staging|stage|main|master|release)(?=$|[\s._/:@-])", re.IGNORECASE
-)
 LOCAL_CLUSTER = frozenset({"kind", "k3d", "minikube", "microk8s", "colima", "ctlptl"})
 """Programs of clusters that run on this machine, for development."""
 _LOCAL = LOCAL_CLUSTER | {"tflocal", "awslocal", "cdklocal", "samlocal", "pulumilocal", "localstack", "molecule", "kitchen", "tilt", "skaffold", "garden", "act", "wp-env", "ddev", "lando", "devcontainer", "devspace", "testcontainers"}  # fmt: skip
@@ -53,12 +47,12 @@ def is_rehearsal(invocation: Invocation) -> bool:
     stated = [word for word in invocation.args if _STATEMENT.search(f" {word} ")]
     said = {name: value for name, value in invocation.assignments.items() if _NAMES_SCOPE.fullmatch(name)}
     text = _NO_NAME.sub(" ", " ".join([*words, *said.values(), *invocation.inside.split()])[:MAX_TEXT])
-    if _FOR_REAL.search(text):
+    if IN_USE.search(text):
         return False
     if (
         invocation.name in _LOCAL
         or _LOCAL_CONTEXT.search(text)
-        or _REHEARSAL.search(text)
+        or TRIAL.search(text)
         or ":memory:" in words
         or (invocation.name == "xcrun" and words[:1] == ["simctl"])
         or _aside(invocation)
@@ -71,7 +65,7 @@ def _of_rehearsal(statements: str) -> bool:
     """Whether all that the statements throw away are databases whose names say that they are for tests."""
     each = [statement for statement in statements[:MAX_TEXT].split(";") if statement.strip()]
     found = [_DROPS_DATABASE.match(statement) for statement in each]
-    return bool(found) and all(one is not None and _REHEARSAL.search(f" {one[1]} ") for one in found)
+    return bool(found) and all(one is not None and TRIAL.search(f" {one[1]} ") for one in found)
 
 
 def _aside(invocation: Invocation) -> bool:

@@ -71,3 +71,27 @@ def test_its_program_is_not_replaced_or_taken_away(command: str) -> None:
 )
 def test_to_look_at_it_or_to_end_others_is_let_be(command: str) -> None:
     assert decided(command) in (Decision.ALLOW, Decision.WARN)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill -0 1", "kill -s 0 1", "kill -n 0 -1", "kill --signal=0 1", "kill -0 -9", "killall -s 0 sshd",
+        "pkill --signal 0 chaperon", "kill -0 $(pgrep chaperon) && echo up", "pgrep chaperon | xargs kill -0",
+        "python3 -c 'import os; os.kill(os.getppid(), 0)'", "ruby -e 'Process.kill(0, Process.ppid)'",
+        "node -e 'process.kill(process.ppid, 0)'",
+    ],
+)  # fmt: skip
+def test_signal_0_asks_whether_a_process_is_there_and_ends_none(command: str) -> None:
+    assert decided(command) is not Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill -9 0 1", "kill 1 -0", "kill -s 9 1", "kill -s KILL 1", "pkill -s 0 chaperon", "pkill -u 0 chaperon",
+        "killall -9 -0 sshd", "kill -$S 1", "node -e 'process.kill(process.ppid, 9)'",
+    ],
+)  # fmt: skip
+def test_another_signal_beside_a_zero_ends_it(command: str) -> None:
+    assert decided(command) is Decision.BLOCK

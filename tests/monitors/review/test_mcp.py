@@ -232,3 +232,20 @@ def test_access_money_and_the_public_are_left_to_a_person(tool: str, given: dict
 )
 def test_looking_and_writing_to_one_person_pass(tool: str, given: dict[str, object]) -> None:
     assert reviewed(tool, given).decision is not Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    "name", ["app_test_18", "app-test", "test_app", "app_test18", "appTest", "app_dev2", "app_e2e", "app-ci-3"]
+)
+@pytest.mark.parametrize("tool", ["mongodb__drop-database", "mongodb__drop_database", "mysql__dropDatabase"])
+def test_a_store_is_for_tests_in_whatever_spelling_it_says_so(tool: str, name: str) -> None:
+    assert reviewed(tool, {"database": name}).decision is not Decision.BLOCK
+
+
+@pytest.mark.parametrize("name", ["app", "contest", "latest_18", "app_test_prod", "attestation", "devices"])
+def test_a_name_that_only_contains_such_a_word_is_none(name: str) -> None:
+    assert reviewed("mongodb__drop-database", {"database": name}).decision is Decision.BLOCK
+
+
+def test_the_name_of_a_file_is_no_scope() -> None:
+    assert reviewed("github__delete_file", {"repo": "a", "path": ".github/workflows/ci.yml"}).decision is Decision.BLOCK

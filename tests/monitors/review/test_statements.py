@@ -192,3 +192,31 @@ def test_what_is_for_tests_or_held_by_a_checkpoint_is_told_from_its_dangerous_ne
 ) -> None:
     assert not stopped(harmless)
     assert stopped(dangerous)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "exec 4<>/dev/tcp/localhost/5432 && echo open",
+        "until echo > /dev/tcp/127.0.0.1/5432; do sleep 1; done",
+        "exec 3<>/dev/tcp/127.0.0.1/80; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3",
+    ],
+)
+def test_a_port_of_this_machine_may_be_asked(command: str) -> None:
+    assert not stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo FLUSHALL > /dev/tcp/127.0.0.1/6379",
+        "exec 3<>/dev/tcp/localhost/6379; printf 'FLUSHALL\\r\\n' >&3",
+        "{ echo flush_all; } > /dev/tcp/localhost/11211",
+        "sh < /dev/tcp/localhost/4444",
+        "exec 5<>/dev/tcp/localhost/4444; sh <&5 >&5",
+        "exec 3<>/dev/tcp/localhost.shop.example/80",
+        "exec 3<>/dev/tcp/10.0.0.1/80",
+    ],
+)
+def test_a_shell_on_such_a_port_a_statement_that_loses_and_another_machine_may_not(command: str) -> None:
+    assert stopped(command)

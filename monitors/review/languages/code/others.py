@@ -286,7 +286,7 @@ MAX_STATEMENT = 2_000
 
 
 _KILLS_PARENT = sought(
-    r"process\.kill\(\s*process\.ppid|Process\.kill\([^()\n]{1,40},\s*Process\.ppid|\bkill\b[^;\n]{1,40}\bgetppid\b|posix_kill\(\s*posix_getppid",
+    r"process\.kill\(\s*process\.ppid(?!\s*,\s*0\s*\))|Process\.kill\((?!\s*0\s*,)[^()\n]{1,40},\s*Process\.ppid|\bkill\b(?!\s*\(?\s*0\s*,)[^;\n]{1,40}\bgetppid\b(?!\s*(?:\(\s*\))?\s*,\s*0\s*\))|posix_kill\(\s*posix_getppid(?!\(\),\s*0\))",
     "kill",
 )
 _RUNS_ANSWER = sought(

@@ -267,6 +267,8 @@ def _written(found: Uses, name: str, texts: Sequence[str | None], receiver: Valu
 def _killed(found: Uses, owner: str, values: Sequence[Value], path: str) -> None:
     """Say the same as a command, which is judged by whom it would hit."""
     target = values[0] if values else None
+    if values[1:2] in ([0], (0,)):
+        return  # signal 0: it asks whether the process is there
     if "getppid" in path or "getpgrp" in path or (isinstance(target, OtherProcess) and target.which == "parent"):
         found.scripts.append("kill -9 $PPID")
     elif owner in ("os", "") and (target == -1 or partly(target).startswith("/proc")):

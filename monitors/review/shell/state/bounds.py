@@ -5,6 +5,8 @@ from monitors.review.shell.invocation import Arg
 
 MAX_INVOCATIONS = 300
 """Most commands gone through for one action."""
+MAX_ASSIGNED = 1_000
+"""Most assignments gone through that stand alone, which start nothing: 1,000 take 15 ms."""
 MAX_IN_FILES = 250
 """How many of these may be gone through when a script on the disk is given up: what follows it is read still."""
 MAX_EXPANDED = 524_288
@@ -25,6 +27,10 @@ class WalkBounds:
         """The bound, as a phrase; empty if none was passed."""
         self.most = MAX_INVOCATIONS
         """How many commands may be gone through, for now."""
+        self.commands = 0
+        """Commands, and groups with a redirection."""
+        self.assigned = 0
+        """Assignments that stand alone."""
         self.read = 0
         """Characters of scripts."""
         self.expanded = 0

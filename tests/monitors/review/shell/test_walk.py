@@ -5,7 +5,7 @@ import pytest
 from monitors.review.knowledge.book import LAUNCHERS
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.launch import LauncherBook
-from monitors.review.shell.state.bounds import MAX_INVOCATIONS
+from monitors.review.shell.state.bounds import MAX_ASSIGNED, MAX_INVOCATIONS
 from monitors.review.shell.walk import Walk
 
 
@@ -243,6 +243,13 @@ def test_work_is_bounded() -> None:
     walk = walked("f() { " + "ls; " * 100 + "}; " + "f; " * 20)
     assert len(walk.invocations) == MAX_INVOCATIONS
     assert str(MAX_INVOCATIONS) in walk.too_much
+
+
+def test_assignments_start_nothing_and_have_a_bound_of_their_own() -> None:
+    many = "; ".join(f"x{at}={at}" for at in range(MAX_INVOCATIONS + 50))
+    assert walked(f"{many}; rm $x1").invocations[-1].args == ["1"]
+    assert not walked(many).too_much
+    assert str(MAX_ASSIGNED) in walked("a=b;" * (MAX_ASSIGNED + 1)).too_much
 
 
 def test_a_word_cannot_grow_without_end() -> None:
