@@ -98,7 +98,7 @@ class Origin:
     `own`: written, read or taken away by the agent, so that nothing counts any
     more."""
     by: str
-    """The command that brought it, shortened."""
+    """The command that brought it, shortened; of what was made, empty if the call went on behind that command."""
 
 
 @dataclass(frozen=True, slots=True)

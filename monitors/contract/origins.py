@@ -25,6 +25,12 @@ class Origins:
         """Origins by path; a path that ends in a slash stands for all below it."""
         return self._known
 
+    def failed(self, review: Review) -> None:
+        """Forget what a call that failed was to make as its last: what goes by that name is older."""
+        made = {origin.path for origin in review.origins if origin.how == "made" and origin.by}
+        if not made.isdisjoint(self._known):
+            self._known = {path: one for path, one in self._known.items() if path not in made}
+
     def remember(self, review: Review) -> None:
         """Fold in a review; a call that is blocked leaves nothing."""
         if review.decision is Decision.BLOCK or not review.origins:

@@ -71,7 +71,7 @@ def command_findings(
         scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
     scene.beside = walk.beside
     scene.production = frozenset(one.name for one in walk.invocations if turned_to_production(one))
-    scene.own, made_here = own_things(walk.invocations, scene.places, scene.past)
+    scene.own, made_here = own_things(walk.invocations, scene.places, scene.past, walk.doubted)
     scene.origins += made_here
     scene.heard = {id(one) for reader in walk.invocations if reader.name not in READS_ON for one in reader.input.source}
     seen = [(found, one) for one in walk.invocations for found in judge(scene, one, uses.get(id(one)))]

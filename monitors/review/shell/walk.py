@@ -105,6 +105,8 @@ class Walk:
         """Every command that would start, launchers and what they start both, in order."""
         self.beside: set[int] = set()
         """The identities of those that the shell does not wait for."""
+        self.doubted: set[int] = set()
+        """The identities of those that may fail without an end of the script: `createdb x || true`."""
         self.unclear: list[str] = []
         """Parts that were not understood, as phrases."""
         self.unclear_in: dict[str, str] = {}
@@ -242,12 +244,17 @@ class Walk:
     def _nodes(self, nodes: list[Node], stdin: Input) -> Output:
         texts: list[str | None] = []
         source: list[Invocation] = []
+        first, last = 0, 0
         for node in nodes:
+            first, last = last, len(self.invocations)
             text, invocations = self._node(node, stdin)
             source.extend(invocations)
             if isinstance(node, Group) and node.kind in ("||", "&&||"):
                 # What is known to be printed was printed by what succeeded; else only an end prints nothing more.
-                text = "" if _ends(node) or (node.kind == "||" and texts and texts[-1]) else None
+                ends = _ends(node)
+                if not ends:
+                    self.doubted.update(map(id, self.invocations[first:last]))
+                text = "" if ends or (node.kind == "||" and texts and texts[-1]) else None
             texts.append(text)
             if self._leaving and isinstance(node, Simple) and node.words and node.words[0].text in self._leaving:
                 self._left = self._leaves(node)

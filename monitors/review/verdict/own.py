@@ -4,7 +4,7 @@ What it then takes away again by the same program, and by the same name, was its
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from monitors.contract.actions import Origin
@@ -29,6 +29,8 @@ _HOST_FILE = re.compile(r"(?:kind|k3d|minikube|k3s)[\w./-]{0,80}\Z")
 """A file of settings that is named for a cluster of this machine."""
 MADE = "/made:/"
 """Beginning of the name under which a run remembers what it has made."""
+MAX_BY = 200
+"""Longest text of a command that made something, in characters."""
 MAX_MADE = 20
 """Most things made by one call that a run remembers."""
 
@@ -39,7 +41,10 @@ def takes_back(effect: str) -> bool:
 
 
 def own_things(
-    invocations: Iterable[Invocation], places: ActionPlaces, past: Mapping[str, Origin]
+    invocations: Sequence[Invocation],
+    places: ActionPlaces,
+    past: Mapping[str, Origin],
+    doubted: Collection[int] = frozenset(),
 ) -> tuple[frozenset[int], list[Origin]]:
     """Find the commands that take away what earlier ones made, or that work on a cluster of this machine.
 
@@ -47,6 +52,7 @@ def own_things(
         invocations: The commands of the action, in their order.
         places: The places of the action.
         past: What earlier calls of the run have brought.
+        doubted: The identities of commands that may have failed: what they were to make may be older.
 
     Returns:
         The identities of these commands, and what the action leaves to later calls.
@@ -63,10 +69,16 @@ def own_things(
             and not names_production(one)
         ) or (tried and _of_trial(one, known, places)):
             found.add(id(one))
-        known.update(_made(one, places))
+        if id(one) not in doubted:
+            known.update(_made(one, places))
         if tried:
             known.difference_update(_turned_away(one, places))
-    return frozenset(found), [Origin(MADE + name, "made", "") for name in sorted(known - set(made))[:MAX_MADE]]
+    fresh = known - set(made)
+    last = set(_made(invocations[-1], places)) if fresh else set[str]()
+    by = invocations[-1].text()[:MAX_BY] if last else ""
+    return frozenset(found), [
+        Origin(MADE + name, "made", by if name in last else "") for name in sorted(fresh)[:MAX_MADE]
+    ]
 
 
 _INIT_VALUES = (

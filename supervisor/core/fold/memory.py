@@ -437,6 +437,8 @@ class Memory:
         self._bypassed(call.seq, bypass.by_result(call, self.calls.verdict(call.id)))
         if call.failed:
             self.summary.recent = self.calls.steps
+            if (made := self.calls.verdict(call.id)) is not None:
+                self.origins.failed(made.review)
 
     def _bypassed(self, seq: int, how: bypass.Bypass | None) -> None:
         """Handle a call that ran past the gate: the run is to end, and if it may not be ended a person is notified."""

@@ -224,12 +224,12 @@ class _Session:
         for block in message.results():
             action = self._waiting.pop(str(block.get("tool_use_id") or ""), None)
             if action is not None and not self._has_gate:
-                self._review(action, seq)
+                self._review(action, seq, failed=block.get("is_error") is True)
 
     def _action(self, tool: str, call: object, id_: str, subagent: str, cwd: str) -> Action:
         return Action(tool, call if isinstance(call, dict) else {}, cwd or self._cwd, self._workspace, id_, subagent)
 
-    def _review(self, action: Action, seq: int) -> None:
+    def _review(self, action: Action, seq: int, *, failed: bool = False) -> None:
         review = _UNREVIEWED
         self.result.lacks = (PLACES,)
         if self._reviewer is not None:
@@ -237,6 +237,8 @@ class _Session:
             context = ReviewContext(self._task, tuple(self._history), home=home, origins=known)
             review = gate.review(self._reviewer, action, context)
             self._origins.remember(review)
+            if failed:
+                self._origins.failed(review)
         self.result.reviewed(seq, review)
         if self._has_gate or review.decision is not Decision.BLOCK:
             self._show(self._observer.reviewed(action, review, seq, self._mono), seq)

@@ -53,3 +53,11 @@ def test_a_file_within_a_directory_that_was_brought_can_be_the_agents_own() -> N
     assert {path: one.how for path, one in origins.known.items()} == {"/w/out/": "downloaded", "/w/out/a": "own"}
     origins.remember(replace(REVIEW, origins=(Origin("/w/out", "own", ""),)))
     assert not origins.known
+
+
+def test_a_failed_call_has_not_made_what_it_was_to_make_last() -> None:
+    origins = Origins()
+    review = replace(REVIEW, origins=(Origin("/made:/a", "made", "createdb a"), Origin("/made:/b", "made", "")))
+    origins.remember(review)
+    origins.failed(review)
+    assert list(origins.known) == ["/made:/b"]

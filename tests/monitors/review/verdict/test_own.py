@@ -68,6 +68,31 @@ def test_the_loss_of_anything_else_is_stopped(making: str, taking: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("making", "taking"), [("createdb a42", "dropdb a42"), ("lxc launch ubuntu:22.04 t1", "lxc delete -f t1")]
+)
+def test_what_may_have_been_there_before_is_not_made(making: str, taking: str) -> None:
+    assert last(f"{making} || true; {taking}") in STOPPED
+    assert last(f"{making} || echo there", taking) in STOPPED
+    assert last(f"{making} || exit 1; {taking}") not in STOPPED
+    assert last(f"{making}; make test || true; {taking}") not in STOPPED
+
+
+def test_a_call_that_fails_at_making_something_has_not_made_it() -> None:
+    def after_failing(*commands: str) -> Decision:
+        reviewer, known = make_reviewer(), Origins()
+        for command in commands:
+            context = ReviewContext(home="/home/ann", origins=known.known)
+            made = reviewer.review(Action("Bash", {"command": command}, WORK, WORK), context)
+            known.remember(made)
+            known.failed(made)
+        return made.decision
+
+    assert after_failing("createdb a42", "dropdb a42") in STOPPED
+    assert after_failing("cd db && createdb a42", "dropdb a42") in STOPPED
+    assert after_failing("createdb a42 && make test", "dropdb a42") not in STOPPED
+
+
+@pytest.mark.parametrize(
     ("command", "stopped"),
     [
         ("kubectl config use-context kind-dev && kubectl delete ns playground", False),

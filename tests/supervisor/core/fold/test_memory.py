@@ -119,3 +119,12 @@ def test_what_a_call_brought_is_known_when_a_later_call_runs_it_also_after_a_cra
         assert reviews(again.call("./tool"))[0].rule == "shell.run-download"
     (run,) = rerun(play.journal, make_reviewer(), lambda _submitted: [])
     assert [made.rule for _, made in run.result.stopped] == ["shell.run-download"]
+
+
+def test_what_a_call_failed_to_make_may_not_be_taken_away_as_the_agents_own() -> None:
+    for failed, expected in ((True, Decision.BLOCK), (False, Decision.WARN)):
+        play = Reviewed().running()
+        play.call("createdb a42")
+        result = {"type": "tool_result", "tool_use_id": "u-createdb a42", "content": "exists", "is_error": failed}
+        play.line({"type": "user", "message": {"role": "user", "content": [result]}})
+        assert reviews(play.call("dropdb a42"))[0].decision is expected
