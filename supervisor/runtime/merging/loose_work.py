@@ -48,8 +48,13 @@ def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:
             "nothing was changed.",
             way_out="Leave --wip-commit out, or keep its work with chaperon checkpoint.",
         )
+    opened = repository.worktree_or_why(Path(workspace))  # an agent may have named another folder as its worktree
+    if isinstance(opened, str):
+        raise UsageError(
+            f"The unfinished work in {workspace} could not be committed: {opened}; nothing was changed.",
+            way_out=f"See what git says: git -C {workspace} status. Or leave --wip-commit out.",
+        )
     try:
-        opened = pygit2.Repository(workspace)
         if opened.head_is_detached or opened.head.shorthand != branch:
             raise UsageError(
                 f"The workspace {workspace} is not on the agent's branch {branch}; nothing was committed or changed."
