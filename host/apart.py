@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from host import identity
+from host.cut_waits import waits_cut
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -229,7 +230,8 @@ def serve() -> None:
         work, arguments, named = pickle.loads(request)  # noqa: S301 - written by this very program
         signal.alarm(ORPHAN_SECONDS)  # by the kernel: what is waited for lets no Python code run
         try:
-            outcome = False, work(*arguments, **named)
+            with waits_cut():  # what waits for an agent's pipe would be given up only after `APART_SECONDS`
+                outcome = False, work(*arguments, **named)
         except Exception as error:  # noqa: BLE001 - raised again by who asked
             outcome = True, error
         signal.alarm(0)

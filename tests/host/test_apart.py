@@ -121,6 +121,18 @@ def test_work_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Monkey
         run_apart(Path.read_text, tmp_path / "pipe")
 
 
+def test_work_that_waits_for_a_pipe_in_a_repository_is_told_at_once(tmp_path: Path) -> None:
+    pygit2.init_repository(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".git/config").write_text(f"[include]\n\tpath = {tmp_path / 'pipe'}\n")
+    with pytest.raises(OSError, match="Interrupted system call"):
+        run_apart(_open, tmp_path)
+
+
+def _open(path: Path) -> None:
+    pygit2.Repository(path)
+
+
 def test_work_whose_process_ends_is_no_result() -> None:
     with pytest.raises(ApartError, match="ended with -9"):
         run_apart(_end_itself)
