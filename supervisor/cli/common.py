@@ -266,7 +266,7 @@ def path_part(name: str, listed_by: str) -> str:
     Raises:
         UsageError: It is no possible name.
     """
-    if not name or set(name) == {"."}:  # as a part of a path these mean something else
+    if not name or set(name) == {"."} or "/" in name:  # as a part of a path these mean something else
         raise UsageError(f"{name!r} cannot be a name; nothing was asked.", way_out=f"{listed_by} lists them.")
     return quote(name, safe="", errors="replace")
 

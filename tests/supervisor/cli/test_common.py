@@ -103,9 +103,16 @@ def test_text_that_was_no_utf_8_can_be_sent() -> None:
     assert common.whole_text("fine ä 🙂") == "fine ä 🙂"
 
 
-@pytest.mark.parametrize(("name", "path"), [("a1", "/v1/agents/a1"), ("a/b?", "/v1/agents/a%2Fb%3F")])
+@pytest.mark.parametrize(("name", "path"), [("a1", "/v1/agents/a1"), ("a b?", "/v1/agents/a%20b%3F")])
 def test_a_name_is_one_part_of_a_path(name: str, path: str) -> None:
     assert common.agent_path(name) == path
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "chaperon/a1", "/"])
+def test_a_text_that_can_be_no_part_of_a_path_names_nothing(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be a name") as raised:
+        common.path_part(name, "chaperon merge")
+    assert raised.value.way_out == "chaperon merge lists them."
 
 
 async def test_a_configuration_that_is_named_to_a_command_is_said_to_be_without_effect_where_a_daemon_runs(
