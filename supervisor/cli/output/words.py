@@ -50,6 +50,23 @@ def clean(text: object, width: int = WIDTH) -> str:
     return line if len(line) <= width and len(whole) <= 4 * width + 100 else line[: width - 1] + "…"
 
 
+def first_of(lines: Sequence[str], most: int, count: int = 0) -> list[str]:
+    """Return the first lines of a list, and a last one that says how many are left out.
+
+    Args:
+        lines: One thing each.
+        most: Things that are shown.
+        count: All that there are, if some have no line.
+    """
+    left_out = max(count, len(lines)) - min(most, len(lines))
+    return [*lines[:most], *([f"  … and {left_out:,} more"] if left_out else [])]
+
+
+def comes_back(count: int) -> str:
+    """Say how many paths come back that were removed since."""
+    return f"{counted(count, 'path')} {'comes' if count == 1 else 'come'} back"
+
+
 def local(at: float, form: str = "%H:%M:%S") -> str:
     """A Unix time as a clock on the wall here shows it; one that no clock can show as it is."""
     here = _here(at)

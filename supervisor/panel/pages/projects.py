@@ -7,7 +7,7 @@ import htpy as h
 
 from monitors.contract.wording import counted
 from supervisor.cli.output.html_file import html_table
-from supervisor.cli.output.words import MADE, clean
+from supervisor.cli.output.words import MADE, clean, comes_back
 from supervisor.panel.pages.layout import PageFrame, page
 from supervisor.panel.pages.parts import Data, agent_link, ask, check_field, empty, facts, moment, path, typed_dialog
 
@@ -127,7 +127,8 @@ def plan_lists(plan: Data) -> h.Node:
     ]
     for one in plan["worktrees"]:
         title = f"{clean(one['path'], 300)}: {counted(one['count'], 'path')} lost here, and kept in a checkpoint"
-        made.append(_list(title, [clean(each, 300) for each in one["lost"]]) or h.p[title])
+        made.append(_list(title, [clean(each, 300) for each in one["lost"]]))
+        made += [h.p[f"{clean(one['path'], 300)}: {comes_back(one['back'])}"]] if one["back"] else []
     made.append(_list("Branches", [_branch(one) for one in plan["branches"]]))
     made += [h.p(class_="error")[clean(warning, 500)] for warning in plan["warnings"]]
     shown = [one for one in made if one is not None]

@@ -26,7 +26,9 @@ class WorktreePlan:
     lost: tuple[str, ...]
     """Paths that were changed or made since, the first of them; they stay in the undo."""
     count: int
-    """How many paths change."""
+    """How many those are."""
+    back: int
+    """How many paths come back that were removed since."""
     kept: tuple[str, ...] = ()
     """Paths that stay as they are, each with the reason."""
 
@@ -117,7 +119,8 @@ async def preview(
             lost = tuple(one.path for one in plan.lost if one.change != "deleted")
             kept = tuple(f"{one.path}: {one.why}" for one in plan.kept)
             if plan.lost or kept:
-                plans.append(WorktreePlan(mark.path, lost[:MOST_PATHS], len(plan.lost), kept[:MOST_PATHS]))
+                back = len(plan.lost) - len(lost)
+                plans.append(WorktreePlan(mark.path, lost[:MOST_PATHS], len(lost), back, kept[:MOST_PATHS]))
             if here[mark.path].branch != mark.branch and not with_branches:
                 warnings.append(f"{mark.path} was on another branch then; it stays on the one that it is on.")
     others = [one.path for one in worktrees if one.made is None and one.path not in then]

@@ -9,7 +9,7 @@ from supervisor.cli import common
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.tables import Column, table
-from supervisor.cli.output.words import MADE, clean, local, when
+from supervisor.cli.output.words import MADE, clean, first_of, local, when
 from supervisor.runtime.clock import Clock
 
 COLUMNS = (
@@ -98,6 +98,7 @@ def _portrait(one: Mapping[str, Any]) -> list[str]:
     for mark in one["agents"]:
         what = f"{mark['agent']} {mark['state']}, after {counted(mark['turns'], 'turn')}"
         lines.append(f"{'agent':<10} {clean(what)}{', at ' + mark['task'] if mark['task'] else ''}")
-    lines += [f"{'task':<10} {mark['id']} {mark['state']}: {clean(mark['why'])}" for mark in one["tasks"][:SHOWN]]
+    tasks = [f"{'task':<10} {mark['id']} {mark['state']}: {clean(mark['why'])}" for mark in one["tasks"]]
+    lines += first_of(tasks, SHOWN)
     lines.append(f"{'done':<10} {counted(len(one['done']), 'task')}")
     return [*lines, f"{'note':<10} {clean(one['note']) or '-'}"]

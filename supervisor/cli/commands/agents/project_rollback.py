@@ -11,7 +11,7 @@ from supervisor.cli import common
 from supervisor.cli.commands.agents.project_checkpoints import SHOWN, folder_of, path_of
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import post_long
-from supervisor.cli.output.words import clean, when
+from supervisor.cli.output.words import clean, comes_back, first_of, when
 from supervisor.runtime.clock import Clock
 
 
@@ -63,10 +63,9 @@ def _account(plan: Mapping[str, Any]) -> list[str]:
     lines += _list("Agents that go back and go on", plan["agents_back"])
     lines += _list("Agents that are ended", [f"{agent}: {why}" for agent, why in plan["agents_ended"].items()])
     for one in plan["worktrees"]:
-        lines += _list(
-            f"{one['path']}: {counted(one['count'], 'path')} of it, lost and kept in a checkpoint", one["lost"]
-        )
-        lines += [f"  stays as it is: {clean(each)}" for each in one["kept"][:SHOWN]]
+        lines += _list(f"{one['path']}: lost, and kept in a checkpoint", one["lost"], one["count"])
+        lines += [f"{clean(one['path'], 500)}: {comes_back(one['back'])}"] if one["back"] else []
+        lines += first_of([f"  stays as it is: {clean(each)}" for each in one["kept"]], SHOWN)
     lines += _list("Worktrees that go; their content is kept", plan["closed"])
     lines += _list("Worktrees that come back", plan["made_again"])
     lines += _list("Branches", [_branch(one) for one in plan["branches"]])
@@ -82,11 +81,11 @@ def _branch(one: Mapping[str, Any]) -> str:
     return f"{one['name']} goes from {one['now'][:12]} to {one['then'][:12]}, and loses {lost}"
 
 
-def _list(title: str, found: Sequence[str]) -> list[str]:
+def _list(title: str, found: Sequence[str], count: int = 0) -> list[str]:
     if not found:
         return []
-    more = [f"  and {len(found) - SHOWN} more (--json has all)"] if len(found) > SHOWN else []
-    return [f"{clean(title, 500)} ({len(found)}):", *(f"  {clean(one, 500)}" for one in found[:SHOWN]), *more]
+    lines = [f"  {clean(one, 500)}" for one in found]
+    return [f"{clean(title, 500)} ({max(count, len(found)):,}):", *first_of(lines, SHOWN, count)]
 
 
 def _came(done: Mapping[str, Any]) -> list[str]:
@@ -98,6 +97,6 @@ def _came(done: Mapping[str, Any]) -> list[str]:
     lines += [f"Removed, with its content kept: {clean(path, 500)}" for path in done["closed"]]
     lines += [f"There again: {clean(path, 500)}" for path in done["made_again"]]
     lines += [f"Branch {clean(moved, 500)}" for moved in done["moved"]]
-    lines += [f"Stays as it is: {clean(kept, 500)}" for kept in done["kept"][:SHOWN]]
+    lines += first_of([f"Stays as it is: {clean(kept, 500)}" for kept in done["kept"]], SHOWN)
     with_branch = " --with-branch" if done["with_branches"] else ""
     return [*lines, f"To undo: chaperon rollback {done['undo']} --project {done['project']}{with_branch}"]

@@ -14,7 +14,7 @@ from supervisor.cli.commands.agents import project_rollback
 from supervisor.cli.commands.agents.checkpoints import agent_option, checkpoint_path, moment, project_option
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import post_long
-from supervisor.cli.output.words import clean
+from supervisor.cli.output.words import clean, first_of
 
 SHOWN = 40
 """Paths that are listed; `--json` has all."""
@@ -140,10 +140,10 @@ def plan_lines(plan: Mapping[str, Any], *, files_only: bool = False, fresh: bool
     if lost:
         lines += [f"Lost here, and kept in a checkpoint ({len(lost)}):", *_listed(lost)]
     if back:
-        lines += [f"Comes back ({len(back)}):", *(f"  {one['path']}" for one in back[:SHOWN])]
+        lines += [f"Comes back ({len(back)}):", *first_of([f"  {clean(one['path'])}" for one in back], SHOWN)]
     if not plan["lost"]:
         lines.append("The files are as they were then.")
-    lines += [f"Stays as it is: {one['path']}: {one['why']}" for one in plan["kept"][:SHOWN]]
+    lines += first_of([f"Stays as it is: {clean(one['path'])}: {one['why']}" for one in plan["kept"]], SHOWN)
     return [*lines, *plan["warnings"]]
 
 
@@ -154,11 +154,6 @@ def begins_anew(plan: Mapping[str, Any]) -> bool:
 
 
 def _listed(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Changed paths, one a line, with a mark each and the counts below."""
-    lines = []
-    for one in changes[:SHOWN]:
-        mark, colour = MARKS.get(one["change"], MARKS["modified"])
-        lines.append(f"  {click.style(mark, fg=colour)} {clean(one['path'])}")
-    if len(changes) > SHOWN:
-        lines.append(f"  … and {len(changes) - SHOWN} more")
-    return lines
+    """Changed paths, one a line, with a mark each."""
+    marked = ((MARKS.get(one["change"], MARKS["modified"]), clean(one["path"])) for one in changes)
+    return first_of([f"  {click.style(mark, fg=colour)} {path}" for (mark, colour), path in marked], SHOWN)

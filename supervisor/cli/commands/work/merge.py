@@ -12,7 +12,7 @@ from supervisor.cli.client_errors import RefusedError
 from supervisor.cli.output import terminal
 from supervisor.cli.output.progress import post_long
 from supervisor.cli.output.tables import Column, table
-from supervisor.cli.output.words import clean
+from supervisor.cli.output.words import clean, first_of
 
 SHOWN = 20
 """Commits and files that are listed; `--json` has more."""
@@ -173,8 +173,7 @@ def _planned(plan: Facts) -> Iterator[str]:
         f"{counted(one['commits'], 'commit')} of {clean(one['id'])}, {counted(one['files'], 'file')}, "
         f"from {clean(one['branch'])} into {clean(one['target'])} of {clean(one['project'])}"
     )
-    for line in plan["log"][:SHOWN]:
-        yield f"  {clean(line, 120)}"
+    yield from first_of([f"  {clean(line, 120)}" for line in plan["log"]], SHOWN, one["commits"])
     if one["conflicts"]:
         yield f"The two disagree ({one['level']}):"
         yield from _conflicts(one["conflicts"])
@@ -189,7 +188,11 @@ def _planned(plan: Facts) -> Iterator[str]:
 
 
 def _conflicts(conflicts: list[Facts]) -> Iterator[str]:
-    for one in conflicts[:SHOWN]:
-        yield f"  {clean(one['path'])}: {clean(one['what'], 300)}"
-        for line in one["excerpt"].splitlines()[:EXCERPT_LINES]:
-            yield f"    {clean(line, 120)}"
+    told = (
+        [
+            f"  {clean(one['path'])}: {clean(one['what'], 300)}",
+            *(f"    {clean(line, 120)}" for line in one["excerpt"].splitlines()[:EXCERPT_LINES]),
+        ]
+        for one in conflicts
+    )
+    yield from first_of(["\n".join(lines) for lines in told], SHOWN)

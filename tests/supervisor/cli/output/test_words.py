@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.model import Reason
-from supervisor.cli.output.words import MADE, clean, local, rest_of_call, short_ids, what, when
+from supervisor.cli.output.words import MADE, clean, first_of, local, rest_of_call, short_ids, what, when
 from tests.support import acting
 
 DAY = 86_400.0
@@ -75,6 +75,19 @@ def test_a_call_without_end_is_told_as_far_as_it_is_read_and_how_much_is_not() -
 
 def test_each_reason_of_a_checkpoint_has_its_words() -> None:
     assert MADE.keys() == set(Reason)
+
+
+@pytest.mark.parametrize(
+    ("lines", "count", "shown"),
+    [
+        ("", 0, []),
+        ("abc", 0, ["a", "b", "c"]),
+        ("abcd", 0, ["a", "b", "c", "  … and 1 more"]),
+        ("abcd", 2_000, ["a", "b", "c", "  … and 1,997 more"]),
+    ],
+)
+def test_a_list_that_is_cut_says_how_much_is_left_out(lines: str, count: int, shown: list[str]) -> None:
+    assert first_of(lines, 3, count) == shown
 
 
 def test_an_id_is_shown_as_short_as_it_can_be_told_apart() -> None:

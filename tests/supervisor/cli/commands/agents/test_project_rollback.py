@@ -27,7 +27,7 @@ async def test_all_that_goes_is_shown_before_and_told_after(base: Base) -> None:
             f"Worktrees that go; their content is kept (1):\n  {second}\n",
             "and loses 2 commits",
             "chaperon/a2 goes, with 3 commits",
-            f"{first}: 2 paths of it, lost and kept in a checkpoint (1):\n  bad.txt\n",
+            f"{first}: lost, and kept in a checkpoint (1):\n  bad.txt\n{first}: 1 path comes back\n",
         ):
             assert line in shown, shown
         assert second.exists()
