@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -113,6 +114,9 @@ _UNASKED = re.compile(
 _TAKES_ALL = frozenset({"rm", "remove", "kill", "cancel", "del", "stop", "drain", "clear"})
 _ALL = frozenset({"-all", "--all", "-a", "all"})
 _FORCE = frozenset({"-force", "--force", "--force-yes"})
+_OVERWRITES = frozenset({"--overwrite", "--clobber", "--force-overwrite", "--overwrite-existing", "--replace-existing"})
+_INTO = re.compile(r"--?(?:o|out|output|dest|destination|to|target|into|remote)(?==|\Z)")
+"""Options that name where something goes."""
 _TAKES = frozenset({"remove", "rm", "del", "uninstall", "prune", "flush", "evict", "unpublish", "reset", "unjoin"})
 """Verbs that take something away for good, of the milder ones."""
 _SPLIT = re.compile(r"[:_.-]|(?<=[a-z0-9])(?=[A-Z])")
@@ -207,6 +211,10 @@ def _goes_outside(invocation: Invocation, verbs: list[Arg]) -> bool:
         return False
     if any(map(_THROUGHOUT.match, words)) and any(map(_UNASKED.match, words)):
         return True
+    if not _OVERWRITES.isdisjoint(invocation.args):
+        into = [value for word in invocation.args if (value := word.partition("=")[2]) and _INTO.match(word)]
+        into += [after for word, after in pairwise(invocation.args) if _INTO.fullmatch(word)]
+        return any(map(OUTSIDE.match, into or words[-1:]))
     remote = any("://" in word or _HOST.match(word) for word in words)
     return remote and (
         not _FORCE.isdisjoint(invocation.args) or not _TAKES.isdisjoint(word.lower() for word in verbs[:2])

@@ -189,6 +189,8 @@ def evaluate(text: Arg, substitute: Substitution) -> None:
         substitute([Group("$", [], [Word(str(text))])])
 
 
+_PIECES = re.compile(r"(?:\$\((?:[^()]|\([^()]{0,40}\)){0,80}\)|`[^`]{0,80}`|\$\{[^{}]{0,80}\}|\S)+")
+"""Words of a text in which substitutions stand for what they print: blanks within these part nothing."""
 _USUAL_IFS = " \t\n"
 
 
@@ -202,7 +204,7 @@ def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
             if word or len(value) > 1:
                 yield word if not _GLOB.search(word) else arg(word, known=word.known, glob=True, source=word.source)
             continue
-        for piece in _SPLIT.split(word):
+        for piece in _SPLIT.split(word) if word.known else _PIECES.findall(word):
             if piece:
                 yield arg(piece, known=word.known, glob=bool(_GLOB.search(piece)), source=word.source)
 

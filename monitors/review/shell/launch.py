@@ -232,10 +232,12 @@ def _found(invocation: Invocation) -> LaunchedCommand | None:
     """The command of `find -exec` and `fd -x`; several of them become one script."""
     scripts: list[tuple[Arg, ...]] = []
     words: list[Arg] | None = None
+    beside = True
     for word in invocation.args:
         if words is None:
             if word in EXEC and (invocation.name in FD or word[1] != "-"):
                 words = []
+                beside = beside and word in ("-execdir", "-okdir")
         elif word in (";", "\\;") or (word == "+" and words and words[-1] == "{}"):
             scripts.append(tuple(words))
             words = None
@@ -248,10 +250,11 @@ def _found(invocation: Invocation) -> LaunchedCommand | None:
     if invocation.name in FD:  # which hands over what it found where no place is named for it
         scripts = [words if any("{" in word for word in words) else (*words, arg("{}")) for words in scripts]
     scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
+    folder = _placed(arg("{}"), invocation) if beside else None  # where the file lies, and all below where it looks
     return (
-        LaunchedCommand(_FIND, words=scripts[0])
+        LaunchedCommand(_FIND, words=scripts[0], directory=folder)
         if len(scripts) == 1
-        else LaunchedCommand(_FIND, script=_several(scripts))
+        else LaunchedCommand(_FIND, script=_several(scripts), directory=folder)
     )
 
 

@@ -368,8 +368,9 @@ def _held(scene: Scene, invocation: Invocation, found: Finding) -> Finding:
 
 
 def _folders(scene: Scene, invocation: Invocation) -> Iterator[str]:
-    """Yield the directories in which the command works."""
+    """Yield the directories in which the command works; one that is not known is none of the workspace."""
     folder = invocation.cwd or scene.places.cwd
+    folder = f"/{folder}" if folder[:1] == "?" else folder
     if invocation.name == "git":
         words = iter(invocation.args)
         for word in words:

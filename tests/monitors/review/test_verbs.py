@@ -27,6 +27,9 @@ def stopped(command: str) -> bool:
         "atlas clusters delete shop",
         "rancher cluster delete shop",
         "buildah rm --all",
+        "elasticdump --input=a.json --output=http://es.shop.example:9200/orders --overwrite",
+        "unheard-sync --from dist --to s3://shop-assets --overwrite",
+        "unheard-push --overwrite dist deploy@web.shop.example:/srv/www",
     ],
 )
 def test_a_verb_that_destroys_is_known_by_itself(command: str) -> None:
@@ -44,6 +47,9 @@ def test_a_verb_that_destroys_is_known_by_itself(command: str) -> None:
         "atlas clusters list --all",
         "atlas clusters delete shop --help",
         "rancher cluster delete dev",
+        "elasticdump --input=http://es.shop.example:9200/orders --output=a.json --overwrite",
+        "elasticdump --input=a.json --output=http://localhost:9200/orders --overwrite",
+        "unheard-gen --overwrite --output src/api http://api.shop.example/openapi.json",
     ],
 )
 def test_what_reads_asks_or_is_for_tests_is_let_through(command: str) -> None:

@@ -159,9 +159,11 @@ class Effects:
         if name in ("cd", "pushd"):
             named = [word for word in args if word[:1] != "-"]
             target = named[0] if named else state.variables.get("HOME", [arg("~")])[0]
+            if args[:1] == ["-"] and name == "cd":
+                target = state.variables.get("OLDPWD", [arg("?", known=False)])[0]
             if name == "pushd":
                 state.variables[_STACK] = [*state.variables.get(_STACK, []), arg(state.cwd)][-MAX_FIELDS:]
-            known = target.known and args[:1] != ["-"]
+            known = target.known and (args[:1] != ["-"] or name == "cd")
             state.move(self._listed(invocation, target) if known else "?", target if known else "/")
         elif name == "popd":
             stack = state.variables.get(_STACK, [])

@@ -220,6 +220,20 @@ def test_a_cd_by_a_word_of_the_shell_moves_the_script() -> None:
     assert removals("command cd /a; rm x") == [("/a", "x")]
 
 
+def test_cd_of_a_dash_goes_back() -> None:
+    assert removals("cd /a; cd b; cd -; rm x") == [("/a", "x")]
+
+
+def test_what_find_starts_beside_each_file_runs_below_where_it_looks() -> None:
+    assert removals("find /a -name b -execdir rm x \\;") == [("/a/{}", "x")]
+    assert removals("find /a -name b -exec rm x \\;") == [("/w", "x")]
+
+
+def test_a_text_that_stands_for_what_is_printed_is_one_word_whatever_blanks_are_in_it() -> None:
+    assert last("d=$(ls a b); echo x/$d ${d}y").args == ["x/$(ls a b)", "$(ls a b)y"]
+    assert last('a="rm -r $(ls (a b) x)"; $a').args == ["-r", "$(ls (a b) x)"]
+
+
 def test_what_a_condition_shifts_away_may_be_in_what_is_made_of_the_parameters() -> None:
     found = walked('f() { [ "$1" = -q ] && shift; local x="$*"; $x; }; f -q rm x').invocations
     assert [one.args for one in found if one.name == "rm"] == [["x"]]
