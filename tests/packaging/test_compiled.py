@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hatch_build import ASKED, INTERPRETED, PURE
+from hatch_build import ASKED, INTERPRETED, PURE, compile_pure
 from tests.docs import ROOT
 
 pytestmark = [
@@ -58,6 +58,11 @@ def test_a_wheel_of_which_a_part_is_compiled_is_one_of_this_machine_and_gives_th
     assert (Path(loaded).suffix, Path(source).suffix) == (".so", ".py")
     assert found == expected
     assert len(found) == 3
+
+
+def test_mypyc_translates_every_module_that_it_is_to_compile(tmp_path: Path) -> None:
+    assert compile_pure(ROOT, tmp_path / "made", to_its_end=False) == []
+    assert len(list((tmp_path / "made/monitors/review").rglob("*.py"))) > 50
 
 
 def test_what_is_compiled_and_what_is_not_is_there() -> None:
