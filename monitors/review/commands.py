@@ -7,6 +7,7 @@ from itertools import islice
 
 from monitors.contract.actions import Origin
 from monitors.review import origins
+from monitors.review.checks import secrets
 from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.languages.code.uses import MAX_CODE, Uses
@@ -64,6 +65,7 @@ def command_findings(
     )
     scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
+    scene.listing = frozenset(path for path, text in scene.files.items() if secrets.marked(text))
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
     scene.commands, scene.ignored = walk.invocations, frozenset(asked_of_git(walk.invocations, scene))

@@ -7,7 +7,9 @@ the agent has read since, or written itself, is no longer of another's making.
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache, partial
 
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
@@ -106,9 +108,13 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
 
 def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     made: list[Origin] = []
+    come_of = cache(partial(_come_of, scene))  # one command may write a thousand files
     for path, sources in walk.overlay.written():
+        come = None if path.startswith("/dev/") else come_of(sources)
         origin = (
-            _origin(scene, path, sources) or _copy_of_secret(scene, walk, path) or _long(scene, walk, path, sources)
+            replace(come, path=path)
+            if come is not None
+            else _copy_of_secret(scene, walk, path) or _long(scene, walk, path, sources)
         )
         if origin is not None:
             made.append(origin)
@@ -120,17 +126,16 @@ def _files(scene: Scene, walk: Walk) -> Iterator[Origin]:
     yield from made
 
 
-def _origin(scene: Scene, path: str, sources: tuple[Invocation, ...]) -> Origin | None:
-    if path.startswith("/dev/"):
-        return None
+def _come_of(scene: Scene, sources: tuple[Invocation, ...]) -> Origin | None:
+    """Return the origin of whatever these commands write, without its path; None if nothing is to be known of it."""
     found = next(filter(downloads, sources), None)
     if found is not None:
-        return Origin(path, "downloaded", found.text()[:MAX_BY])
+        return Origin("", "downloaded", found.text()[:MAX_BY])
     found = next((one for one in sources if confides(scene, one) or _names_secret(scene, one)), None)
     if found is not None:
-        return Origin(path, "secret", found.text()[:MAX_BY])
+        return Origin("", "secret", found.text()[:MAX_BY])
     found = next((one for one in sources if one.name in DECODERS), None)
-    return None if found is None else Origin(path, "decoded", found.text()[:MAX_BY])
+    return None if found is None else Origin("", "decoded", found.text()[:MAX_BY])
 
 
 def _names_secret(scene: Scene, one: Invocation) -> bool:

@@ -40,5 +40,11 @@ HOSTILE = {
     "a makefile that starts itself": "printf 'a:\\n\\tmake a; make a\\n' > Makefile; make a",
     "launchers in a row": "sudo env nice nohup " * 3_000 + "ls",
     "a megabyte": "echo a; " * 131_072,
+    "deletions in a row": "".join(f"rm -rf a{at};" for at in range(300)),
+    "a file that each command changes": "".join(f"sed -i 's/no login/login {at}/' /etc/ssh/x\n" for at in range(300)),
+    "the rights of many files": "chmod 644 " + " ".join(f"a{at}" for at in range(2_000)),
+    "many files in an editor": "vim " + " ".join(f"/a/b{at}" for at in range(2_000)),
+    "many files of one output": "tee " + " ".join(f"/a/b{at}" for at in range(2_000)),
+    "many links": "ln " + " ".join(f"a{at}" for at in range(2_000)),
     "words that might be hosts": "mytool " + ("-" * 50 + " ") * (SIZE // 51),
 }

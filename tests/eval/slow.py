@@ -15,7 +15,9 @@ from itertools import islice
 
 from monitors.contract.actions import Action, ReviewContext, Reviewer
 from monitors.review import make_reviewer
+from monitors.review.knowledge.book import PROGRAMS
 from tests.eval.hostile import PIECES
+from tests.eval.test_commands import commands
 
 SIZE = 65_536
 """Length of the inputs, in characters."""
@@ -38,6 +40,9 @@ LINES = (
 """Lines that differ from each other by a number, so that nothing of one is known of the next."""
 FILES = ("Makefile", "package.json", ".github/workflows/a.yml", "conftest.py", "a.sh", ".git/hooks/pre-commit", "Dockerfile", "a.c", "a.ts", "a.rb", "build.gradle", ".claude/commands/a.md", "Justfile", "a.ipynb")  # fmt: skip
 """Files that others run or build."""
+COMMANDS = tuple(text for heading in commands().values() for text in heading if "\n" not in text)
+KNOWN = tuple(name for program in PROGRAMS for name in program.names.split())
+"""Names of the programs that the reviewer knows."""
 
 
 def calls(seed: int) -> Iterator[Action]:
@@ -45,7 +50,8 @@ def calls(seed: int) -> Iterator[Action]:
     chance, texts = random.Random(seed), inputs(seed)
     while True:
         if chance.random() < 0.6:
-            yield Action("Bash", {"command": next(texts)}, "/w", "/w")
+            command = next(texts) if chance.random() < 0.6 else _numbered(chance)
+            yield Action("Bash", {"command": command}, "/w", "/w")
             continue
         line, file = chance.choice(LINES), chance.choice(FILES)
         lines = [line.replace("@", str(at)) for at in range(SIZE // (len(line) + 12))]
@@ -61,6 +67,15 @@ def calls(seed: int) -> Iterator[Action]:
             after = "`" if file.endswith(".md") else ""
             text = "\n".join(before.format(at) + each + after for at, each in enumerate(lines))
             yield Action("Write", {"file_path": f"/w/{file}", "content": text[:SIZE]}, "/w", "/w")
+
+
+def _numbered(chance: random.Random) -> str:
+    """Return a known command given as often as is gone through, or a known program with as many words as are read."""
+    if chance.random() < 0.5:
+        known = chance.choice(COMMANDS)
+        return "\n".join(f"{known} a{at}" for at in range(300))[:SIZE]
+    word = chance.choice(("a@", "/a/b@", "../a@", "~/.a@", "-a@", "a@=b", "$A@", "*.a@", "http://h@/"))
+    return f"{chance.choice(KNOWN)} " + " ".join(word.replace("@", str(at)) for at in range(1_900))
 
 
 def inputs(seed: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ def test_the_inputs_of_a_seed_are_the_same_and_of_the_size_that_is_stated() -> N
 
 def test_each_gets_an_answer() -> None:
     reviewer = make_reviewer()
-    made = list(islice(calls(3), 12))
+    made = list(islice(calls(3), 20))
     assert {action.tool for action in made} == {"Bash", "Write", "mcp__a__do"}
     for action in made:
         assert isinstance(reviewer.review(action, ReviewContext(home="/home/a")), Review)

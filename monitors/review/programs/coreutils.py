@@ -158,11 +158,11 @@ def _taken(scene: Scene, invocation: Invocation, word: Arg, *, kept: bool) -> Fi
 def tee(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """`tee`, `touch`, `mkdir`, `truncate`, `mkfifo`: write to each operand."""
     empties = invocation.name == "truncate" and value(invocation, "-s", "--size") in ("0", "0B", "0K")
+    over = invocation.name == "tee" and not has(invocation, "-a", "--append")
     for word in operands(invocation, "-m --mode -d --date -r --reference -s --size -t"):
         if invocation.name == "mkdir" and word.known and not invocation.inside and _is_cache(scene, invocation, word):
             scene.touch(scene.path(word, invocation), "write")
             continue
-        over = invocation.name == "tee" and not has(invocation, "-a", "--append")
         yield writes(scene, invocation, word, how="empties" if empties else "writes", over=over)
 
 

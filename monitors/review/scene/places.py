@@ -218,7 +218,7 @@ class ActionPlaces:
         named = path
         if self._unusual_home and path.startswith(f"{self._unusual_home}/"):
             named = f"~{path[len(self._unusual_home) :]}"  # the patterns know /root and what lies in /home and /Users
-        if _STARTUP.search(named) or _STARTUP.search(path):
+        if _STARTUP.search(named) or (named is not path and _STARTUP.search(path)):
             return Place.STARTUP
         if inside:
             return Place.WORKSPACE

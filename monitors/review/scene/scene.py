@@ -1,6 +1,6 @@
 """The state of a review while it examines one action."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
@@ -34,6 +34,31 @@ class ReviewWork:
         return self.commands > MAX_COMMANDS
 
 
+class NamedFiles:
+    """The files that commands of an action name.
+
+    All at once: where each of 300 deletions went through the commands before it, a review took 150 ms.
+
+    Args:
+        commands: In their order.
+        names: Gives the files that one names, none if it only reads.
+    """
+
+    __slots__ = ("_first", "_numbers", "commands")
+
+    def __init__(self, commands: Sequence[Invocation], names: Callable[[Invocation], Iterable[str]]) -> None:
+        self.commands = commands
+        self._numbers = {id(one): number for number, one in enumerate(commands)}
+        self._first: dict[str, int] = {}
+        for number, one in enumerate(commands):
+            for path in names(one):
+                self._first.setdefault(path, number)
+
+    def before(self, path: str, invocation: Invocation) -> bool:
+        """Whether a command before this one names the file."""
+        return self._first.get(path, len(self.commands)) < self._numbers.get(id(invocation), len(self.commands))
+
+
 @dataclass(slots=True)
 class Scene:
     """Settings, places and knowledge, and what is collected on the way."""
@@ -48,10 +73,14 @@ class Scene:
     """Files that what is found rests on."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that the action itself writes with known text, by path."""
+    listing: frozenset[str] = frozenset()
+    """Those of them in whose text the path of a secret may stand."""
     within: Callable[[str], tuple[Invocation, ...]] = lambda _path: ()
     """Gives the commands of the action whose output is in a file, by its path."""
     commands: Sequence[Invocation] = ()
     """The commands of the action, in their order."""
+    named: NamedFiles | None = None
+    """The files that they name, once it was asked."""
     ignored: frozenset[str] = frozenset()
     """Paths of which a command of the action asks git whether it ignores them."""
     made: frozenset[str] = frozenset()
@@ -87,18 +116,31 @@ class Scene:
 
     def named_before(self, path: str, invocation: Invocation) -> bool:
         """Whether an earlier command of the action that does not only read names the file, and so may have made it."""
-        for one in self.commands:
-            if one is invocation:
-                return False
-            words = [*one.args, *one.assignments.values()]
-            if any(word.known and self.path(word, one) == path for word in words) and not self.reads_only(one):
-                return True
-        return False
+        if not self.commands or self.commands[0] is invocation:
+            return False
+        if self.named is None or self.named.commands is not self.commands:
+            self.named = NamedFiles(self.commands, self._names)
+        return self.named.before(path, invocation)
+
+    def _names(self, one: Invocation) -> Iterable[str]:
+        if self.reads_only(one):
+            return ()
+        return [self.path(word, one) for word in (*one.args, *one.assignments.values()) if word.known]
 
     def apart(self) -> "Scene":
         """Return the same scene with nothing collected, for a script that is judged by itself."""
         places = self.places.apart()
-        return replace(self, places=places, touches={}, grounds=[], origins=[], files={}, beside=set(), heard=set())
+        return replace(
+            self,
+            places=places,
+            touches={},
+            grounds=[],
+            origins=[],
+            files={},
+            listing=frozenset(),
+            beside=set(),
+            heard=set(),
+        )
 
     def follow(self, resolved: Callable[[str], str]) -> None:
         """Follow the links that the action itself makes, before those that stand on the disk."""

@@ -1,7 +1,11 @@
 """One command that would run, with everything the reviewer asks of it."""
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import NamedTuple
+
+MAX_SHOWN = 160
+"""Longest line by which a command is shown, in characters; of so many words, no more are looked at."""
 
 
 class Arg(str):
@@ -159,8 +163,9 @@ class Invocation:
 
     def text(self) -> str:
         """The command in one line, for people."""
-        line = " ".join(word for word in (self.program, *self.args) if word)
-        return line if len(line) <= 160 else line[:157] + "..."
+        words = filter(None, (self.program, *self.args))
+        line = " ".join(islice(words, MAX_SHOWN))
+        return line if len(line) <= MAX_SHOWN else line[: MAX_SHOWN - 3] + "..."
 
     def options(self) -> Iterable[Arg]:
         """Its words that begin with a dash, up to `--`."""

@@ -35,6 +35,9 @@ _NO_OPTION = re.compile(r"-t*[^dnOsuCct-]")
 """A word with which `mapfile` fails, so that its variable stays as it was."""
 
 
+_SYMBOLIC = re.compile(r"-(?!-)[^s]*s|--symbolic\Z", re.DOTALL)
+
+
 class Effects:
     """Applies what a command leaves to the state of the shell and to the files.
 
@@ -99,15 +102,16 @@ class Effects:
         """Note what copies, links, unpacks and hands on."""
         name, path = invocation.name, self._state.path
         if name in ("cp", "mv", "install", "ln"):
+            hard = name == "ln" and not any(map(_SYMBOLIC.match, invocation.args))
             for made, given in copied(invocation):
-                self._copied(invocation, made, given)
+                self._copied(invocation, made, given, hard=hard)
         elif name in ("rm", "rmdir", "unlink"):
             for word in invocation.args[:MAX_PIPED]:
                 self._overlay.remove(path(word))
         elif name == "tee":
+            appends = "-a" in invocation.args or "--append" in invocation.args
             for word in invocation.args:
                 if word[:1] != "-" and word.known:
-                    appends = "-a" in invocation.args or "--append" in invocation.args
                     self._overlay.write(path(word), invocation.input.text, source, appends=appends)
         elif name == "dd":
             named = dict(word.partition("=")[::2] for word in invocation.args)
@@ -128,7 +132,7 @@ class Effects:
         elif name == "mount" and (bind := bound(invocation)) is not None:
             self._overlay.link(path(bind[1]), path(bind[0]))
 
-    def _copied(self, invocation: Invocation, made: Arg, given: Arg) -> None:
+    def _copied(self, invocation: Invocation, made: Arg, given: Arg, *, hard: bool) -> None:
         path = self._state.path
         if made.known and given.source and not given.known and invocation.name != "ln":
             self._overlay.write(path(made), None, given.source)
@@ -140,8 +144,6 @@ class Effects:
         if given[:1] == "/":
             self._copies[path(made)] = program_name(given)
         if invocation.name == "ln":
-            symbolic = any(word[:1] == "-" and word[1:2] != "-" and "s" in word for word in invocation.args)
-            hard = not symbolic and "--symbolic" not in invocation.args
             target = str(given) if given[:1] != "~" and not hard else path(given)
             self._overlay.link(path(made), target)  # by a hard link, what is written to one is in the other
             return
