@@ -32,6 +32,7 @@ from supervisor.runtime.assembly.settings import (
     worktree_rules,
 )
 from supervisor.runtime.assembly.trusted_programs import TrustedProgram, TrustedPrograms
+from supervisor.runtime.attached.settings.attachments import Attachments
 from supervisor.runtime.checkpointing.manager import CheckpointManager
 from supervisor.runtime.checkpointing.worktrees import Worktrees
 from supervisor.runtime.clock import Clock
@@ -274,6 +275,7 @@ def make_launcher(
         gateway=gateway,
         protector=protector,
         own_folders=setup.places.own_folders,
+        beside=Attachments(setup.places.attached).beside,
     )
     launcher.sweep([one.agent for one in board.at_work()])
     return launcher

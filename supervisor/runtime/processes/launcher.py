@@ -95,6 +95,7 @@ class ProcessLauncher:
         gateway: Holds the credential of agents, if their settings want that; None leaves it with them.
         protector: Seals what CLIs print.
         own_folders: The directory that has one directory an agent for what its CLI reaches, if it is another one.
+        beside: What counts of a repository's settings file.
     """
 
     def __init__(
@@ -110,7 +111,9 @@ class ProcessLauncher:
         gateway: GatewayClient | None = None,
         protector: Protector = UNPROTECTED,
         own_folders: Path | None = None,
+        beside: settings_files.Beside = settings_files.all_of,
     ) -> None:
+        self._beside = beside
         self._protector = protector
         self._environ = environ
         self._agents = agents
@@ -145,7 +148,7 @@ class ProcessLauncher:
 
     def brings(self, agent: str, workspace: str) -> Brings:
         """Look what the settings of the repository bring, and say how a CLI is started for that. Blocks."""
-        repository = settings_files.look(Path(workspace))
+        repository = settings_files.look(Path(workspace), self._beside)
         trusted = self._trusted(repository.root, repository.found.digest)
         environment = self._environment(agent)
         own = Own(environment, settings_files.own_settings(environment))

@@ -6,8 +6,8 @@ over folders is bounded.
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,24 @@ class LocalSettings:
     found: Found
 
 
-def look(workspace: Path) -> LocalSettings:
-    """Return the settings for a CLI that is started in a workspace."""
+Beside = Callable[[Path, bytes], bytes]
+"""Returns what a settings file holds beside hooks that chaperon itself put there."""
+
+
+def all_of(_path: Path, data: bytes) -> bytes:
+    """Return what a settings file holds, as it is where chaperon puts no hooks."""
+    return data
+
+
+def look(workspace: Path, beside: Beside = all_of) -> LocalSettings:
+    """Return the settings for a CLI that is started in a workspace.
+
+    Args:
+        workspace: Where it is started.
+        beside: What counts of a settings file: hooks by which chaperon watches a person's own CLI are no stranger's.
+    """
     root, hashes = main_checkout(workspace), _Hashes(workspace)
-    files = list(_files(workspace, root))
+    files = list(_files(workspace, root, beside))
     brought = found(files, hashes.of)
     if hashes.problem:
         brought = found([*files, SettingsFile("settings", hashes.problem[0], problem=hashes.problem[1])], hashes.of)
@@ -78,13 +92,13 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _files(workspace: Path, root: Path) -> Iterator[SettingsFile]:
+def _files(workspace: Path, root: Path, beside: Beside) -> Iterator[SettingsFile]:
     """Those that there are, in an order that is the same in each worktree."""
     shared = ".claude/settings.json", ".claude/settings.local.json"
     for name in shared:
-        yield from _one("settings", workspace / name, name)
+        yield from _one("settings", workspace / name, name, beside)
     if root != _real(workspace):
-        yield from _one("settings", root / shared[1], str(root / shared[1]))
+        yield from _one("settings", root / shared[1], str(root / shared[1]), beside)
     yield from _one("servers", workspace / ".mcp.json", ".mcp.json")
     for above in _real(workspace).parents:
         yield from _one("servers", above / ".mcp.json", str(above / ".mcp.json"))
@@ -137,10 +151,10 @@ def _walk(folder: Path) -> list[Path]:
     return files
 
 
-def _one(role: Role, path: Path, shown: str) -> Iterator[SettingsFile]:
+def _one(role: Role, path: Path, shown: str, beside: Beside = all_of) -> Iterator[SettingsFile]:
     read = _read(role, path, shown)
     if read is not None:
-        yield read
+        yield replace(read, text=beside(path, read.text))
 
 
 def _read(role: Role, path: Path, shown: str, most: int = MAX_BYTES) -> SettingsFile | None:

@@ -179,6 +179,20 @@ class Attachments:
                     _remove_empty(self._made(change.path))
                 self._note(change.path).unlink(missing_ok=True)
 
+    def beside(self, path: Path, data: bytes) -> bytes:
+        """Return what a settings file holds beside the hooks that were put there from this state directory.
+
+        Hooks that only look like ours stay: strangers write such files too.
+        """
+        kept = self._kept(path)
+        hooks = kept.get("hooks") if kept is not None else None
+        if not isinstance(hooks, list):
+            return data
+        try:
+            return settings_text.without_hooks(_text(data), hooks).encode()
+        except (ChaperonError, ValueError):
+            return data
+
     def files(self) -> list[Path]:
         """The settings files with hooks of ours, as far as they were put there from this state directory."""
         found = []
@@ -210,6 +224,7 @@ class Attachments:
             "path": str(change.path),
             "before": original,
             "after": _digest(change.after or b""),
+            "hooks": settings_text.digests(_text(change.after)),
             "mode": mode,
             "made": [*missing, *(folder for folder in map(str, self._made(change.path)) if folder not in missing)],
         }

@@ -6,7 +6,8 @@ nothing (measured, 2.1.329). Pure.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from hashlib import sha256
 from json.decoder import py_scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
@@ -81,15 +82,24 @@ def with_hooks(text: str, handlers: Handlers, top: Mapping[str, Any] | None = No
     return text
 
 
-def without_hooks(text: str) -> str:
+def without_hooks(text: str, known: Container[str] | None = None) -> str:
     """Return the text without hooks of ours, and without what held nothing else.
+
+    Args:
+        text: The text.
+        known: Digests of the hooks that go, as `digests` has them; None: all that look like ours.
 
     Raises:
         UsageError: It is not the text of settings.
     """
-    while (span := _ours(text)) is not None:
+    while (span := _ours(text, known)) is not None:
         text = text[: span[0]] + text[span[1] :]
     return text
+
+
+def digests(text: str) -> list[str]:
+    """The digest of each hook of ours that the text has, however it is laid out; raises like `without_hooks`."""
+    return [_digest(text, event, entry) for event, _, entry in _entries(text)]
 
 
 def hooks_in(text: str) -> tuple[str, ...]:
@@ -102,9 +112,15 @@ def holds_token(text: str) -> bool:
     return any(HTTP_MARK in text[entry.value : entry.end] for _, _, entry in _entries(text))
 
 
-def _ours(text: str) -> tuple[int, int] | None:
+def _digest(text: str, event: str, entry: _Member) -> str:
+    return sha256(json.dumps([event, json.loads(text[entry.value : entry.end])], sort_keys=True).encode()).hexdigest()
+
+
+def _ours(text: str, known: Container[str] | None) -> tuple[int, int] | None:
     """Return the place of the first hook of ours, or of the largest thing that holds nothing but it; None for none."""
-    for _, holders, entry in _entries(text):
+    for event, holders, entry in _entries(text):
+        if known is not None and _digest(text, event, entry) not in known:
+            continue
         holder = next((holder for holder in holders if len(holder.members) > 1), holders[-1])
         return _cut(holder, next(one for one in holder.members if one.begin <= entry.begin < one.end))
     return None

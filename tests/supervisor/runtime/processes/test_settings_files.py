@@ -9,6 +9,8 @@ import orjson
 import pytest
 
 from monitors.review.scene.agent_definitions import WORDS
+from supervisor.runtime.attached.settings.attachments import Attachments
+from supervisor.runtime.attached.settings.hook_entries import handlers
 from supervisor.runtime.processes import settings_files
 from supervisor.runtime.processes.settings_files import MAX_BYTES, look, main_checkout, own_settings
 from tests.host.test_folders import deep
@@ -49,6 +51,22 @@ def test_settings_of_a_workspace_servers_of_the_folders_above_and_definitions_ar
         ("definition", ".claude/commands/deep/er.md", ".claude/commands/deep/er.md"),
         ("definition", ".claude/skills/tidy/SKILL.md", ".claude/skills/tidy/SKILL.md"),
     ]
+
+
+def test_what_chaperon_itself_put_into_a_file_is_asked_of_nobody_in_any_worktree(repository: Path) -> None:
+    write(repository / ".claude/settings.json", {"env": {"A": "1"}})
+    write(repository / "file", b"")
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["add", "-A"], ["commit", "-q", "-m", "base"], ["worktree", "add", "-q", "../other"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    before = look(repository).found
+    kept = Attachments(repository.parent / "state")
+    path = repository / ".claude/settings.local.json"
+    with kept.alone():
+        kept.carry_out(kept.attaching(path, handlers(Path("/run/hooks.sock"), "block")))
+    assert len(look(repository).found.of("hook")) > 1
+    assert look(repository, kept.beside).found == before
+    assert look(repository.parent / "other", kept.beside).found == before
 
 
 def test_where_there_is_nothing_nothing_is_found(repository: Path) -> None:
