@@ -1,6 +1,7 @@
 """The commands by which a person's own Claude comes under watch, and goes from it."""
 
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import nullcontext
 from hashlib import sha256
@@ -122,6 +123,11 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
         _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
     if why and not as_json:
         terminal.echo(f"Hooks come by a program: {why}.")
+    if scope in (None, "local") and not only_print and not as_json and (exclude := _not_ignored(path)):
+        terminal.echo(
+            f"git does not ignore this file, which is yours alone: committed, its hooks would block the calls of others. "
+            f"To keep it out: echo .claude/{path.name} >> {shlex.quote(clean(exclude, 1_000))}"
+        )
     if not only_print and not as_json and not _is_there():
         terminal.echo(f"No daemon runs. {WITHOUT_DAEMON[when_away]} Start one: chaperon serve")
 
@@ -147,6 +153,17 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
             from supervisor.runtime.attached import relay_settings
 
             relay_settings.remove(_folder())
+
+
+def _not_ignored(path: Path) -> Path | None:
+    """Return git's own list of what to ignore in the repository around a file, if nothing says that it be ignored."""
+    from checkpoints.workspace import repository
+
+    opened = repository.open_worktree(path.parent)
+    if opened is None or opened.path_is_ignored(os.path.relpath(os.path.realpath(path), opened.workdir)):
+        return None
+    folders = repository.find(Path(opened.workdir))
+    return folders.common / "info/exclude" if folders else None
 
 
 def _is_there() -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,17 @@ def test_attach_shows_the_change_if_asked_makes_it_and_says_so_in_a_few_lines_an
     assert "already attached" in CliRunner().invoke(main, ["attach", "--local"]).output
     assert CliRunner().invoke(main, ["detach"]).output.splitlines()[1:] == []
     assert settings.read_bytes() == before
+
+
+def test_who_attaches_where_git_would_commit_the_hooks_is_told_how_to_keep_them_out(settings: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(settings.parents[1])], check=True)
+    told = CliRunner().invoke(main, ["attach"]).output
+    [line] = [line for line in told.splitlines() if line.startswith("git does not ignore")]
+    subprocess.run(["sh", "-c", line.rpartition(": ")[2]], check=True, cwd="/")
+    CliRunner().invoke(main, ["detach"])
+    assert "ignore" not in CliRunner().invoke(main, ["attach"]).output
+    ignored = ["git", "-C", str(settings.parent), "check-ignore", settings.name]
+    assert subprocess.run(ignored, capture_output=True, text=True, check=False).stdout.strip() == settings.name
 
 
 @pytest.mark.parametrize(
