@@ -45,6 +45,10 @@ HOSTILE = {
     "the rights of many files": "chmod 644 " + " ".join(f"a{at}" for at in range(2_000)),
     "many files in an editor": "vim " + " ".join(f"/a/b{at}" for at in range(2_000)),
     "many files of one output": "tee " + " ".join(f"/a/b{at}" for at in range(2_000)),
+    "lines of a file in many commands": "cat > f <<X\n"
+    + "".join(f"a{at}\n" for at in range(50))
+    + "X\n"
+    + "xargs rm < f;" * 150,
     "many links": "ln " + " ".join(f"a{at}" for at in range(2_000)),
     "words that might be hosts": "mytool " + ("-" * 50 + " ") * (SIZE // 51),
 }

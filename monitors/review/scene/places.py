@@ -161,7 +161,7 @@ class ActionPlaces:
         if path[:1] == "~":
             path = self._tilde(path)
         elif path[:1] != "/":
-            path = posixpath.join(cwd or self.cwd, path)
+            path = f"{cwd or self.cwd}/{path}"
         return _clean(path)
 
     def _tilde(self, path: str) -> str:

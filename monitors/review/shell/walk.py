@@ -29,6 +29,7 @@ from monitors.review.shell.state.bounds import (
     MAX_INVOCATIONS,
     MAX_READ,
     MAX_SCRIPTS,
+    MAX_WORDS,
     WalkBounds,
 )
 from monitors.review.shell.state.copying import OF_ITS_OWN, mounted, thrown_away
@@ -528,10 +529,14 @@ class Walk:
 
     def _add(self, invocation: Invocation) -> bool:
         self._bounds.expanded += sum(map(len, invocation.args))
+        self._bounds.words += len(invocation.args)
         self._bounds.check(invocation.program, *invocation.args)
         starts = bool(invocation.program or invocation.redirects)
-        if self._bounds.commands >= self._bounds.most or self._bounds.expanded > MAX_EXPANDED:
-            self._bounds.beyond(f"more than {self._bounds.most} commands, or {MAX_EXPANDED} characters of words")
+        if self._bounds.commands >= self._bounds.most:
+            self._bounds.beyond(f"more than {self._bounds.most} commands")
+            return False
+        if self._bounds.words > MAX_WORDS or self._bounds.expanded > MAX_EXPANDED:
+            self._bounds.beyond(f"more than {MAX_WORDS} words in its commands, or {MAX_EXPANDED} characters")
             return False
         if self._bounds.assigned >= MAX_ASSIGNED and not starts:
             self._bounds.beyond(f"more than {MAX_ASSIGNED} assignments")

@@ -11,6 +11,9 @@ MAX_IN_FILES = 250
 """How many of these may be gone through when a script on the disk is given up: what follows it is read still."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion, all commands together: what later checks go over."""
+MAX_WORDS = 3_000
+"""Most words after expansion, all commands together. The longest of 19,000 commands has 703. One that names a file
+takes 10 to 20 us: 150 times `xargs rm` of 50 lines took 150 ms."""
 MAX_READ = 262_144
 """Most characters of scripts in scripts, in total. A here-document that is never closed is part of each of them."""
 MAX_SOURCES = 20
@@ -35,6 +38,8 @@ class WalkBounds:
         """Characters of scripts."""
         self.expanded = 0
         """Characters of words."""
+        self.words = 0
+        """How many there were of them."""
         self.calls = 0
         """Calls of functions."""
 

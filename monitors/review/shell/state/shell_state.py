@@ -273,7 +273,9 @@ class ShellState:
         """Return a path of a command in full; one below a home that is not known keeps its `~`."""
         if target == "~" or target[:2] == "~/":
             target = self.variables.get("HOME", [arg("~")])[0] + target[1:]
-        return posixpath.normpath(posixpath.join(self.cwd or "/", target)) if target[:1] != "~" else target
+        if target[:1] == "~":
+            return target
+        return posixpath.normpath(target if target[:1] == "/" else f"{self.cwd.rstrip('/')}/{target}")
 
     def may_be_in(self, places: Iterable[str]) -> None:
         """Note the directories where a script works still if a condition left out a `cd`."""

@@ -5,7 +5,7 @@ import pytest
 from monitors.review.knowledge.book import LAUNCHERS
 from monitors.review.shell.invocation import Invocation
 from monitors.review.shell.launch import LauncherBook
-from monitors.review.shell.state.bounds import MAX_ASSIGNED, MAX_INVOCATIONS
+from monitors.review.shell.state.bounds import MAX_ASSIGNED, MAX_INVOCATIONS, MAX_WORDS
 from monitors.review.shell.walk import Walk
 
 
@@ -257,6 +257,13 @@ def test_work_is_bounded() -> None:
     walk = walked("f() { " + "ls; " * 100 + "}; " + "f; " * 20)
     assert len(walk.invocations) == MAX_INVOCATIONS
     assert str(MAX_INVOCATIONS) in walk.too_much
+
+
+def test_words_that_lines_of_a_file_become_are_counted_over_all_commands() -> None:
+    names = "\n".join(f"a{at}" for at in range(50))
+    walk = walked(f"cat > f <<X\n{names}\nX\n" + "xargs rm < f\n" * 100)
+    assert len(walk.invocations) < 2 * MAX_WORDS / 50
+    assert str(MAX_WORDS) in walk.too_much
 
 
 def test_assignments_start_nothing_and_have_a_bound_of_their_own() -> None:
