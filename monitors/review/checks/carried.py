@@ -32,12 +32,14 @@ _LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\
 _BODIES = re.compile(r"-d\b|-d|--data(?:-[a-z]+)?(?:=|\Z)|-F|--form|--post-data|--json")
 _FIELD = re.compile(r"[\w.-]{1,60}(?::=|==|=)")
 """A field of a body or of the address, as httpie has it."""
-_UPLOADS = re.compile(r"-T\Z|--upload-file\Z")
+_UPLOADS = re.compile(r"-[a-zA-Z0-9]*T\Z|--upload-file\Z")
 _NAMED_FILE = re.compile(r"(?:@|[^=\s]{1,60}=@|-T|--(?:upload|post|body)-file=)(.+)\Z", re.DOTALL)
 _KEYS = frozenset({"-y", "-k", "-i", "-e", "-F", "-S"})
 """Options of programs other than HTTP clients whose value is what they log in with, or where that stands."""
 _WHOLE = frozenset({"cat", "base64", "gzip", "xxd", "od", "head", "tail", "tac", "zstd", "xz"})
 """Programs that hand on a file."""
+_PACKS = frozenset({"tar", "bsdtar", "gtar", "zip", "7z", "7za", "7zz", "cpio", "pax"})
+"""Programs that hand on files and whole folders as one."""
 _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compgen", "history"})
 
 
@@ -163,11 +165,13 @@ def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
             yield from _kept(scene, scene.path(word, source), dumps=True)
         if tells(source) or decrypts(source) or _holds(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
-        elif source.name in _WHOLE and scene.places.workspace:
+        elif source.name in _WHOLE | _PACKS and scene.places.workspace:
+            there = scene.places.of(arg("x"), source.cwd) is Place.HOME
             for word in source.args:
                 if word[:1] != "-" and scene.places.project_secret(word):
                     yield f"secrets of the project to another machine: {word}"
-                if ("/" in word or word[:1] == "~") and scene.places.of(word, source.cwd) is Place.HOME:
+                named = "/" in word or word[:1] == "~" or (there and word[:1] != "-")
+                if named and scene.places.of(word, source.cwd) is Place.HOME:
                     yield f"a file of a person to another machine: {word}"
 
 

@@ -12,7 +12,7 @@ from monitors.review.rules.findings import Finding, effect
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.launch import roots, selects
+from monitors.review.shell.launch import roots, selects, sought
 
 Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
 """Says what an invocation of one program would do."""
@@ -341,6 +341,9 @@ def find(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             all_of = arg(root.rstrip("/") + "/{}", known=root.known) if "-type" in invocation.args else root
             yield deletes(scene, invocation, all_of, recursive=True, forced=True)
             continue
+        for name in sought(invocation) if scene.places.of(root, invocation.cwd) is Place.WORKSPACE else ():
+            named = arg(f"{root.rstrip('/')}/{name}", glob="*" in name)
+            yield deletes(scene, invocation, named, recursive=False, forced=True)
         below = arg(root.rstrip("/") + "/{}", known=root.known, source=root.source)
         found = deletes(
             scene, invocation, below, recursive=not root.known and (root[:6] in ("{}", "$PIPED")), forced=True

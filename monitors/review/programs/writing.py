@@ -8,6 +8,7 @@ from monitors.review.rules.findings import Finding, effect, severity_of
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
+from monitors.review.shell.launch import listed
 
 _STARTUP_HINT = "Put the setting where only this project reads it, or ask the person to change it."
 
@@ -16,6 +17,8 @@ def writes(
     scene: Scene, invocation: Invocation, word: Arg, *, how: str = "writes", replaces: bool = False, over: bool = False
 ) -> Finding | None:
     """Return the finding for writing to the path, or for replacing the file or link there."""
+    if not word.known:
+        word = next(listed(word.source), word)
     shared = scene.mounted(word, invocation) if invocation.mounts else ""
     return writes_path(
         scene,

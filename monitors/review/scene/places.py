@@ -120,7 +120,7 @@ _SECRETS = (
     ),
 )
 _PROJECT_SECRET = later(
-    r"(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|test)[\w.-]+)?|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)|credentials\.json|service-account[^/]*\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|ed25519|ecdsa|dsa))$"
+    r"(?:^|/)(?:\.env(?:\.?\*|\.(?!example|sample|template|dist|test)[\w.-]+)?|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)|credentials\.json|service-account[^/]*\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|ed25519|ecdsa|dsa))$"
 )
 
 

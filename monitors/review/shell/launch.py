@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from itertools import pairwise
 
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
 from monitors.review.shell.launchers import LauncherLayout
@@ -250,7 +248,8 @@ def _found(invocation: Invocation) -> LaunchedCommand | None:
     if invocation.name in FD:  # which hands over what it found where no place is named for it
         scripts = [words if any("{" in word for word in words) else (*words, arg("{}")) for words in scripts]
     scripts = [tuple(_placed(word, invocation) for word in words) for words in scripts]
-    folder = _placed(arg("{}"), invocation) if beside else None  # where the file lies, and all below where it looks
+    root = roots(invocation)[0] if beside else None
+    folder = root and arg(root.rstrip("/") + "/{}", known=root.known, glob=True)  # of each file, below where it looks
     return (
         LaunchedCommand(_FIND, words=scripts[0], directory=folder)
         if len(scripts) == 1
@@ -288,18 +287,26 @@ def _placed(word: Arg, invocation: Invocation) -> Arg:
         root, selected = _fd_root(invocation)
     else:
         root, selected = roots(invocation)[0], selects(invocation) or "-type" in invocation.args
-    below = root.rstrip("/") + "/{}" if selected else root
-    if selected and invocation.name not in FD and _finds(invocation, ".git"):
-        below += "/.git"
+    below = found_below(root, invocation) if selected and invocation.name not in FD else root
+    below = root.rstrip("/") + "/{}" if selected and invocation.name in FD else below
     return arg(word.replace("{}", below), known=root.known, glob=True)
 
 
-def _finds(invocation: Invocation, name: str) -> bool:
-    """Whether a `find` looks for files by a pattern that this name fits, and that is not meant for all."""
-    for option, pattern in pairwise(invocation.args):
-        if option in ("-name", "-iname") and pattern.strip("*") and fnmatchcase(name, pattern.lower()):
-            return True
-    return False
+def found_below(root: str, invocation: Invocation) -> str:
+    """Return what a `find` finds below a path, as a path: with the name that it looks for, if it is one."""
+    names = sought(invocation)
+    named = f"/{names[0]}" if len(names) == 1 and "/" not in names[0] else ""
+    return f"{root.rstrip('/')}/{{}}{named}"
+
+
+def sought(invocation: Invocation) -> list[Arg]:
+    """Return the patterns of names that a `find` looks for, but for those that mean all."""
+    args = invocation.args
+    return [
+        args[at + 1]
+        for at, word in enumerate(args[:-1])
+        if word in ("-name", "-iname") and args[at + 1].strip("*") and args[at - 1 : at] not in (["!"], ["-not"])
+    ]
 
 
 def _names_files(source: Invocation) -> bool:
@@ -309,6 +316,8 @@ def _names_files(source: Invocation) -> bool:
     return source.name in ("grep", "rg", "egrep") and any(_NAMES_FILES.match(word) for word in source.args)
 
 
+_GIVES_PATTERN = frozenset({"-e", "-f", "--regexp", "--file", "--files"})
+"""Options of a search within files with which its first word is no pattern."""
 _LISTS = re.compile(r"(?:ls-files|ls-tree|diff|status)\Z")
 """Subcommands of git that name files below the working directory."""
 
@@ -317,12 +326,14 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
     """Yield the possible output of a search among the commands, as a path: `~/src/{}` for `find ~/src -name x`."""
     for source in sources:
         if source.name == "find":
-            yield from (arg(root.rstrip("/") + "/{}", known=root.known, glob=True) for root in roots(source))
+            yield from (arg(found_below(root, source), known=root.known, glob=True) for root in roots(source))
         elif source.name == "ls":
             named = [word for word in source.args if word[:1] != "-"] or [arg(".")]
             yield from (arg(word.rstrip("/") + "/{}", known=word.known, glob=True) for word in named)
         elif _names_files(source):
-            named = [word for word in source.args if (word.known and word[:2] in ("~", "~/")) or word[:1] == "/"]
+            named = [word for word in source.args if word[:1] != "-"]
+            pattern = source.name != "git" and not _GIVES_PATTERN.intersection(source.args)
+            named = [word for word in named[pattern:] if word.known and word[:1] in ("~", "/")]
             yield from (arg(word.rstrip("/") + "/{}", glob=True) for word in named or (arg("."),))
         elif source.name in FD:
             root, _ = _fd_root(source)

@@ -83,3 +83,32 @@ def test_the_rules_of_git_count_before_names(repository: Path) -> None:
 
 def test_a_directory_of_which_checkpoints_hold_a_part_is_looked_into(repository: Path) -> None:
     assert on_disk(repository, "rm -rf data")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -maxdepth 1 -name '.env*' ! -name '*.example' -delete",
+        "find . -name '.env' -exec rm {} +",
+        "find . -name '*.pem' -delete",
+        "find . -name .env | xargs rm -f",
+        "find . -type d -name uploads -exec rm -rf {} +",
+        "rm -f .env*",
+    ],
+)
+def test_a_find_deletes_what_it_looks_for_by_name(command: str) -> None:
+    assert stopped(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.pyc' -delete",
+        "find . ! -name '.env' -name '*.tmp' -delete",
+        "find . -name .env.example -delete",
+        "find . -type d -name node_modules -exec rm -rf {} +",
+        "find . -name __pycache__ | xargs rm -rf",
+    ],
+)
+def test_a_find_that_looks_for_other_files_deletes_those(command: str) -> None:
+    assert not stopped(command)

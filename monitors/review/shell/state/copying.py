@@ -137,6 +137,16 @@ def thrown_away(invocation: Invocation) -> bool:
     return True
 
 
+def linking(invocation: Invocation) -> str:
+    """Return `symbolic` or `hard` if it makes links, by an option of `cp` too; empty if it copies."""
+    flags = {letter for word in invocation.args if word[:1] == "-" and word[1:2] != "-" for letter in word[1:]}
+    if "s" in flags or "--symbolic" in invocation.args or "--symbolic-link" in invocation.args:
+        return "symbolic" if invocation.name in ("ln", "cp") else ""
+    if invocation.name in ("ln", "link"):
+        return "hard"
+    return "hard" if invocation.name == "cp" and ("l" in flags or "--link" in invocation.args) else ""
+
+
 def folder_of(invocation: Invocation) -> Arg:
     """Return the folder into which an archive is unpacked."""
     for word, after in pairwise(invocation.args):

@@ -18,6 +18,7 @@ from monitors.review.shell.state.copying import (
     fetched,
     folder_of,
     inserted,
+    linking,
     patches,
 )
 from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values, read_word
@@ -33,9 +34,6 @@ _MAPFILE_TAKING = frozenset({"-d", "-n", "-O", "-s", "-u", "-C", "-c"})
 """Options of `mapfile` whose value is the next word."""
 _NO_OPTION = re.compile(r"-t*[^dnOsuCct-]")
 """A word with which `mapfile` fails, so that its variable stays as it was."""
-
-
-_SYMBOLIC = re.compile(r"-(?!-)[^s]*s|--symbolic\Z", re.DOTALL)
 
 
 class Effects:
@@ -72,7 +70,7 @@ class Effects:
     def kept(self, output: Output, redirects: list[Redirection]) -> Output:
         """Remember what goes to a file; what is left for the pipe is the rest."""
         for redirect in redirects:
-            if redirect.fd in ("", "1") and redirect.target.known:
+            if redirect.fd in ("", "1") and (redirect.target.known or redirect.writes):
                 if redirect.writes:
                     path, appends = self._state.path(redirect.target), ">>" in redirect.operator
                     self._overlay.write(path, *output, appends=appends)
@@ -81,8 +79,6 @@ class Effects:
                     self._overlay.write(f"/dev/fd/{redirect.target}", *output, appends=True)
                     if redirect.target == "2":
                         return "", ()
-            elif redirect.writes and redirect.fd in ("", "1"):
-                return "", output[1]
         return output
 
     def printed(self, invocation: Invocation) -> Output:
@@ -93,7 +89,7 @@ class Effects:
             sources += [one for word in named for one in self._overlay.sources(self._state.path(word))]
         source = tuple(dict.fromkeys(sources))[:MAX_SOURCES]
         for word in self._written(invocation):
-            if word.known:
+            if word.known or "$" in word:
                 self._overlay.write(self._state.path(word), None, source)
         self._filled(invocation, source)
         return self._texts.printed(invocation), source
@@ -101,10 +97,10 @@ class Effects:
     def _filled(self, invocation: Invocation, source: tuple[Invocation, ...]) -> None:
         """Note what copies, links, unpacks and hands on."""
         name, path = invocation.name, self._state.path
-        if name in ("cp", "mv", "install", "ln"):
-            hard = name == "ln" and not any(map(_SYMBOLIC.match, invocation.args))
+        if name in ("cp", "mv", "install", "ln", "link"):
+            links = linking(invocation)
             for made, given in copied(invocation):
-                self._copied(invocation, made, given, hard=hard)
+                self._copied(invocation, made, given, links=links)
         elif name in ("rm", "rmdir", "unlink"):
             for word in invocation.args[:MAX_PIPED]:
                 self._overlay.remove(path(word))
@@ -132,9 +128,9 @@ class Effects:
         elif name == "mount" and (bind := bound(invocation)) is not None:
             self._overlay.link(path(bind[1]), path(bind[0]))
 
-    def _copied(self, invocation: Invocation, made: Arg, given: Arg, *, hard: bool) -> None:
+    def _copied(self, invocation: Invocation, made: Arg, given: Arg, *, links: str) -> None:
         path = self._state.path
-        if made.known and given.source and not given.known and invocation.name != "ln":
+        if made.known and given.source and not given.known and not links:
             self._overlay.write(path(made), None, given.source)
         if not (made.known and given.known):
             return
@@ -143,8 +139,8 @@ class Effects:
             return
         if given[:1] == "/":
             self._copies[path(made)] = program_name(given)
-        if invocation.name == "ln":
-            target = str(given) if given[:1] != "~" and not hard else path(given)
+        if links:
+            target = str(given) if given[:1] != "~" and links != "hard" else path(given)
             self._overlay.link(path(made), target)  # by a hard link, what is written to one is in the other
             return
         self._overlay.copy(path(given), path(made))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
-from monitors.review.shell.state.turns import RUNS_TEXT
+from monitors.review.shell.state.turns import MAX_ROWS, RUNS_TEXT
 
 MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""
@@ -27,7 +27,9 @@ class ReadOptions(NamedTuple):
     delimiter: str = ""
     """The character that ends each of the texts that it takes, if that is no line's end."""
     sure: bool = True
-    """Whether it takes what it is given whole: not if it takes so many characters, may take nothing, or may fail."""
+    """Whether it takes what it is given: not if it may take nothing, or may fail."""
+    size: int = 0
+    """How many characters it takes at a time; 0 for a whole line."""
 
 
 def read_options(args: Sequence[Arg]) -> ReadOptions:
@@ -35,7 +37,7 @@ def read_options(args: Sequence[Arg]) -> ReadOptions:
     names: list[str] = []
     whole = delimiter = ""
     descriptor: Arg | None = None
-    sure = True
+    sure, size = True, 0
     at = 0
     while at < len(args):
         word = args[at]
@@ -46,7 +48,10 @@ def read_options(args: Sequence[Arg]) -> ReadOptions:
             if option and not joined:
                 at += 1
             value = arg(joined) if joined else args[at] if option and at < len(args) else None
-            sure = sure and _FLAGS.issuperset(flags) and option not in ("n", "N") and (option, value) != ("t", "0")
+            sure = sure and _FLAGS.issuperset(flags) and (option, value) != ("t", "0")
+            if option in ("n", "N"):
+                size = int(value[:4]) if value is not None and value.known and value.isdecimal() else 0
+                sure = sure and size > 0
             if option == "d":
                 whole, delimiter = whole or "text", (value or "")[:1].strip("\0")
             elif option == "u":
@@ -56,7 +61,7 @@ def read_options(args: Sequence[Arg]) -> ReadOptions:
         else:
             sure = False
         at += 1
-    return ReadOptions(names or ["REPLY"], whole, descriptor, delimiter, sure)
+    return ReadOptions(names or ["REPLY"], whole, descriptor, delimiter, sure, size)
 
 
 def read_word(text: str, given: Input) -> Arg:
@@ -77,8 +82,12 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     table = str.maketrans(dict.fromkeys(own, " "))
     text = None if given.text is None else str(given.text)
     lines = [line for line in (text or "").split("\n") if line.strip()]
-    if text is None or not lines or not options.sure:
+    plain = not options.size or (len(names) == 1 and not whole)
+    if text is None or not lines or not options.sure or not plain:
         return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
+    if options.size:
+        pieces = [line[at : at + options.size] for line in lines for at in range(0, len(line), options.size)]
+        return {names[0]: [read_word(piece, given) for piece in pieces[: MAX_ROWS + 1]]}
     if whole == "array":
         return {names[0]: [read_word(word, given) for line in lines for word in line.translate(table).split()]}
     if whole == "text":

@@ -37,8 +37,14 @@ class Texts:
         self._folders = NoFolders()
 
     def file(self, word: Arg) -> str | None:
-        """Return the text of a script file: as the script writes it, or as it stands there now."""
-        return self._overlay.text(self._state.path(word)) if word.known else self._fed(word)
+        """Return the text of a script file: as the script writes it, or as it stands there now.
+
+        One whose name is not known is the one that the script writes by the same name: `/tmp/a.$$`.
+        """
+        if word.known:
+            return self._overlay.text(self._state.path(word))
+        made = self._overlay.made(self._state.path(word)) if self._overlay else None
+        return self._fed(word) if made is None else made[0]
 
     def _made(self, word: Arg) -> str | None:
         """Return the text of a file that the script itself has written."""
@@ -58,7 +64,7 @@ class Texts:
 
     def made_by(self, word: Arg) -> tuple[Invocation, ...]:
         """Return the commands whose output is in the file that a word names."""
-        return self._overlay.sources(self._state.path(word)) if word.known and self._overlay else ()
+        return self._overlay.sources(self._state.path(word)) if self._overlay else ()
 
     def opened(self, redirect: Redirection) -> Input:
         """Return what a command reads from the file or the descriptor."""

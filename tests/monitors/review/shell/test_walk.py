@@ -220,6 +220,18 @@ def test_a_cd_by_a_word_of_the_shell_moves_the_script() -> None:
     assert removals("command cd /a; rm x") == [("/a", "x")]
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'rm x' > /tmp/a.$$; . /tmp/a.$$",
+        "F=/tmp/a.$RANDOM; echo 'rm x' > $F; sh $F",
+        "cat > $D/a <<E\nrm x\nE\nbash $D/a",
+    ],
+)
+def test_a_file_whose_name_is_not_known_is_the_one_that_was_written_by_that_name(script: str) -> None:
+    assert ("/w", "x") in removals(script)
+
+
 def test_cd_of_a_dash_goes_back() -> None:
     assert removals("cd /a; cd b; cd -; rm x") == [("/a", "x")]
 

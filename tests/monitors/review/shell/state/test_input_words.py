@@ -27,7 +27,8 @@ def read_into(words: str, text: str | None, separators: str = " \t\n") -> dict[s
         ("-t 1 -p say x", "one\n", {"x": ["one"]}),
         ("-d x a", "one\ntwo\n", {"a": ["one\ntwo\n"]}),
         ("-d, a", "one,two", {"a": ["one", "two"]}),
-        ("-n 1 a", "one", {"a": ["$a"]}),
+        ("-n 1 a", "one", {"a": ["o", "n", "e"]}),
+        ("-n 1 a b", "one", {"a": ["$a"], "b": ["$b"]}),
         ("-t 0 a", "one", {"a": ["$a"]}),
         ("1a a", "one", {"a": ["$a"]}),
         ("a", None, {"a": ["$a"]}),
@@ -88,3 +89,15 @@ def test_getopts_takes_letters_and_their_values_in_turn(
 def test_a_variable_that_is_named_twice_has_one_value_for_each_line() -> None:
     taken = read_values(read_options([arg(word) for word in ("x", "y", "x")]), Input("a b c\nd e f"), [arg(" ")])
     assert taken == {"x": ["c", "f"], "y": ["b", "e"]}
+
+
+@pytest.mark.parametrize(("count", "pieces"), [("1", ["a", "b", "c"]), ("2", ["ab", "c"]), ("9", ["abc"])])
+def test_a_read_of_so_many_characters_takes_a_line_piece_by_piece(count: str, pieces: list[str]) -> None:
+    options = read_options([arg("-r"), arg("-n"), arg(count), arg("x")])
+    assert read_values(options, Input("abc\n"), []) == {"x": pieces}
+
+
+def test_a_read_of_so_many_characters_into_several_variables_or_none_is_not_known() -> None:
+    for words in (["-n", "2", "x", "y"], ["-n", "0", "x"], ["-n", "$X", "x"]):
+        options = read_options([arg(word, known="$" not in word) for word in words])
+        assert not any(word.known for value in read_values(options, Input("a b\n"), []).values() for word in value)

@@ -177,6 +177,10 @@ def test_a_link_that_the_action_makes_counts_for_what_goes_through_it_even_if_it
 def test_what_is_written_to_a_hard_link_is_written_to_the_file() -> None:
     assert reviewed("ln ~/.bashrc rc; echo x >> rc").rule.startswith("files.write-")
     assert reviewed("ln a rc; echo x >> rc").decision is Decision.ALLOW
+    assert reviewed("cp -l ~/.bashrc rc; echo x >> rc").rule.startswith("files.write-")
+    assert reviewed("cp --archive --link ~/notes n; truncate -s 0 n/a").rule.startswith("files.write-")
+    assert reviewed("cp -r ~/notes n; truncate -s 0 n/a").decision is Decision.ALLOW
+    assert reviewed("cp -rl a b; rm -rf b").decision is Decision.ALLOW
 
 
 def test_what_a_command_is_fed_can_be_the_file_that_it_copies() -> None:
