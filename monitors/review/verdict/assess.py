@@ -6,7 +6,19 @@ from dataclasses import replace
 from itertools import pairwise
 
 from monitors.contract.words import Severity
-from monitors.review.checks import carried, code, environment, guard, lists, secrets, sending, shells, statements, verbs
+from monitors.review.checks import (
+    carried,
+    code,
+    environment,
+    guard,
+    lists,
+    packages,
+    secrets,
+    sending,
+    shells,
+    statements,
+    verbs,
+)
 from monitors.review.checks.lookalikes import lookalike
 from monitors.review.knowledge.book import PROGRAMS
 from monitors.review.languages.code.uses import Uses
@@ -91,6 +103,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
     name = invocation.name
     if name in sending.PROGRAMS or invocation.args[:1] == ["s_client"]:
         yield from sending.check(scene, invocation)
+    if name in packages.RUNNERS:
+        yield from packages.check(scene, invocation)
     if name in carried.PROGRAMS:
         yield from carried.check(scene, invocation)
     if name in lists.PROGRAMS:
