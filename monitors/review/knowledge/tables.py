@@ -542,6 +542,7 @@ TABLES = r"""{
 {"command":"pdsh","values":"-w -x -R -l -t -u -f -g -a","joined":true,"inside":"host","yes":"pdsh -w web[1-3] true"},
 {"command":"ssh","skip":1,"values":"-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w","joined":true,"inside":"host","alone":"input","yes":["ssh -p 22 host true","ssh user@host 'true'"]},
 {"command":"mosh","skip":1,"values":"--ssh --server --client -p","inside":"host","yes":"mosh host -- true"},
+{"command":"adb shell","values":"-s -t -P -H -L","joined":true,"inside":"host","yes":["adb shell true","adb -s R58M shell 'true'"]},
 {"command":"docker exec","skip":1,"values":"-e --env -u --user -w --workdir --env-file --detach-keys","inside":"container","yes":["docker exec -it web true","docker exec -u root web true"]},
 {"command":"podman exec","skip":1,"values":"-e --env -u --user -w --workdir --env-file","inside":"container","yes":"podman exec web true"},
 {"command":"docker compose exec","skip":1,"values":"-e --env -u --user -w --workdir --index -f --file -p","inside":"container","yes":"docker compose exec web true"},

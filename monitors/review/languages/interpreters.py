@@ -308,12 +308,15 @@ def _escapes(invocation: Invocation) -> Uses | None:
     return found if scripts or found.deletes or found.cut else None
 
 
-_VI_HOME = re.compile(r"(?:\$HOME|expand\([\"'](?:~|\$HOME)[\"']\))(?:\s{0,9}\.{1,2}\s{0,9}([\"']))?")
+_VI_HOME = re.compile(
+    r"(?:expand\([\"'](?:~|\$HOME)(/[^\"'\n]{0,300})?[\"']\)|\$HOME)(?:\s{0,9}\.{1,2}\s{0,9}([\"']))?"
+)
 """The home directory in the language of vim, with the quote of a text that is joined to it."""
 
 
 def _home(found: re.Match[str]) -> str:
-    return f"{found[1]}~" if found[1] else '"~"'
+    below = found[1] or ""
+    return f"{found[2]}~{below}" if found[2] else f'"~{below}"'
 
 
 _EDITORS = frozenset({"ex", "vi", "vim", "nvim", "view", "gvim", "vimdiff", "kak"})

@@ -223,3 +223,19 @@ def test_a_variable_of_several_branches_is_each_of_its_values(command: str) -> N
 )
 def test_branches_that_all_stay_within_the_workspace_are_no_harm(command: str) -> None:
     assert not stopped(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "stops"),
+    [
+        ("adb -s R58 shell 'rm -rf /sdcard/DCIM'", True),
+        ("adb shell rm -rf /sdcard/Documents", True),
+        ("adb shell rm /sdcard/screen.png", False),
+        ("adb shell rm -rf /data/local/tmp/app-test", False),
+        ("adb shell getprop ro.product.model", False),
+        ("vim -es -c 'call delete(expand(\"~/journal\"), \"rf\")' -c 'qa!'", True),
+        ("vim -es -c 'call delete(\"build/a\")' -c 'qa!'", False),
+    ],
+)
+def test_what_a_device_or_an_editor_is_told_to_delete_is_judged(command: str, stops: bool) -> None:
+    assert stopped(command) is stops

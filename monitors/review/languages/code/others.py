@@ -117,6 +117,17 @@ _VARIABLE_SENT = sought(
 _HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|unserialize\s?\(\s?file_get_contents\(\s?[\"']https?:|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load unserialize assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
 
 
+_LOADED = sought(
+    r"\b(?:source(?:_url)?|sys\.source|include(?:_once)?)\s?\(?\s?(?:(?:url|download)\(\s?)?[\"']https?://(?!localhost\b|127\.)"
+    r"|\burl-(?:retrieve|insert|copy)[\w-]{0,40}[^\0]{0,600}?\((?:eval-(?:region|buffer|current-buffer)|load(?:-file)?)\b",
+    "source include url-",
+)
+"""Code of another machine that R, Julia, PHP or Emacs runs as it is loaded."""
+_PUT_TOGETHER = sought(
+    r"\b(?:eval|instance_eval|class_eval|Function|system|exec|execSync|popen)\s?\(?[^;\n]{0,400}?(?:\.to_i\(\s?16\s?\)|\.hex\b|\.chr\b|\bhex2bin\(|\.fromCharCode\b|\.fromCodePoint\b)",
+    "eval Function system exec popen",
+)
+"""Code, or a command, that is put together of the numbers of its characters."""
 _DECODED_RUN = sought(
     r"\b(?:exec|execSync|spawn|spawnSync|system|popen|passthru|shell_exec|execFileSync)\s?\(\s?(?:Buffer\.from|atob|base64_decode|Base64\.\w{1,20}|decode_base64|unpack|gzinflate)",
     "exec spawn system popen passthru",
@@ -218,7 +229,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     fetched = found.connects and _RUNS_ANSWER.search(code)
     found.hidden = (
         "decodes or fetches code, and runs it"
-        if fetched or _HIDDEN.search(code) or _DECODED_RUN.search(code) or _RUNS_READ.search(code)
+        if fetched or any(one.search(code) for one in (_HIDDEN, _DECODED_RUN, _RUNS_READ, _LOADED, _PUT_TOGETHER))
         else ""
     ) or ("runs code that others send it" if _RUNS_SENT.search(code) else "")
     return found

