@@ -6,7 +6,9 @@ asked of the name service, it leaves.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from monitors.contract.origins import below
 from monitors.review.checks.secrets import INSTEAD, named_variable
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, sent_secret
@@ -217,6 +219,53 @@ DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongod
 def packs_repository(source: Invocation) -> bool:
     """Whether a command packs what a repository holds, in one file."""
     return source.name == "git" and (source.args[:2] == ["bundle", "create"] or source.args[:1] == ["archive"])
+
+
+_SEALS = frozenset({"kubeseal", "sops", "gpg", "gpg2", "age", "rage", "openssl", "ansible-vault", "git-crypt", "ejson", "eyaml", "sha256sum", "md5sum", "wc"})  # fmt: skip
+"""Programs whose output does not give away what they are given."""
+
+
+def committed(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
+    """Yield the finding for a secret that git is given, by a file into which a command has put it."""
+    words = invocation.operands(("-C", "-c", "-m"))
+    whole = words[:1] == ["commit"] and any(_ALL_OF_IT.match(word) for word in invocation.args)
+    if words[:1] != ["add"] and not whole:
+        return
+    here = invocation.cwd or scene.places.cwd
+    given = [scene.places.absolute(word, here) for word in words[1:]] if not whole else []
+    given = given or [scene.places.workspace or here]
+    made: dict[str, Invocation | None] = {path: one for one in scene.commands for path in _puts(scene, one)}
+    made |= dict.fromkeys(path for path, one in scene.past.items() if one.how == "secret" and path not in made)
+    for path, by in made.items():
+        if not any(below(path, folder) for folder in given) or scene.facts.ignored(path):
+            continue
+        if scene.places.project_secret(path) or not _gives_away(scene, path, by):
+            continue
+        pushed = any(one.name == "git" and "push" in one.args[:4] for one in scene.commands)
+        yield replace(
+            sent_secret(f"gives git {scene.places.shown(path)}, in which a secret stands", "Take it out first."),
+            risk=levels.HARM if pushed else levels.CARE,
+        )
+        return
+
+
+_ALL_OF_IT = re.compile(r"-[a-z]*a|--all\Z")
+
+
+def _puts(scene: Scene, one: Invocation) -> Iterator[str]:
+    """Yield the files that a command writes, as far as they are named."""
+    yield from (scene.path(to.target, one) for to in one.redirects if to.writes and to.target.known)
+    if one.name in ("tee", "cp", "install"):
+        yield from (scene.path(word, one) for word in one.operands()[-1:] if word.known)
+
+
+def _gives_away(scene: Scene, path: str, by: Invocation | None) -> bool:
+    if by is None:
+        return True  # as an earlier call has left it
+    if by.name in ("cp", "install"):
+        return any(scene.places.project_secret(scene.path(word, by)) for word in by.operands()[:-1])
+    sources = scene.within(path)
+    return any(confides(scene, one) for one in sources) and not any(one.name in _SEALS for one in sources)
 
 
 def confides(scene: Scene, source: Invocation) -> bool:

@@ -132,6 +132,7 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         yield _endless(scene, invocation)
     if name == "git":
         yield _all_refs(invocation)
+        yield from carried.committed(scene, invocation)
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
 

@@ -138,3 +138,35 @@ def test_what_a_person_keeps_leaves_in_no_archive(command: str) -> None:
 def test_what_a_project_builds_may_be_packed_and_sent() -> None:
     assert run("tar cz dist | ssh deploy@web 'tar xz -C /srv/www'").decision is Decision.ALLOW
     assert run("zip -qr - dist | curl -s -T - https://deploy.shop.example/x.zip").decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ("kubectl get cm,secret -A -o json > public/debug.json && git add public/debug.json && git commit -m x && git push",),
+        ("env > dump.txt; git add -A; git commit -m x; git push",),
+        ("cp .env public/env.txt && git add public && git commit -m x && git push",),
+        ("vault kv get secret/prod > c.json && git commit -am x && git push",),
+        ("env > dump.txt", "git add . && git commit -m x && git push"),
+    ],
+)  # fmt: skip
+def test_a_secret_in_a_file_that_git_is_given_and_pushes_is_stopped(commands: tuple[str, ...]) -> None:
+    assert run(*commands).decision is Decision.BLOCK
+
+
+def test_one_that_is_not_pushed_yet_is_warned_of() -> None:
+    assert run("env > dump.txt && git add dump.txt").decision is Decision.WARN
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kubectl get secret app -o yaml | kubeseal > s.yaml && git add s.yaml && git push",
+        "env > /tmp/env.txt; git add -A; git commit -m x; git push",
+        "env > logs/env.txt; git add src; git commit -m x; git push",
+        "vault kv get -field=pw secret/app > .env && git add -A && git push",
+        "kubectl get cm app -o yaml > cm.yaml && git add cm.yaml && git push",
+    ],
+)
+def test_what_is_sealed_elsewhere_or_kept_out_by_git_may_be_pushed(command: str) -> None:
+    assert run(command).decision is not Decision.BLOCK
