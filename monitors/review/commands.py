@@ -10,6 +10,7 @@ from monitors.review import origins
 from monitors.review.checks import secrets
 from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
+from monitors.review.checks.shells import plants_shell
 from monitors.review.languages.code.uses import MAX_CODE, Uses
 from monitors.review.languages.embedded import embedded
 from monitors.review.languages.interpreters import code_uses, unknown_uses
@@ -34,7 +35,7 @@ Seen = tuple[Finding, Invocation]
 """A finding and the command in which it was found."""
 
 
-MAX_LINES = 300
+MAX_LINES = 250
 """Most shell lines of a skill or command that are reviewed, as of recipes of a build: 20,000 took 2.5 seconds."""
 READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xargs"})
 """Programs that read until there is no more, and so end no program that writes to them for ever."""
@@ -49,8 +50,7 @@ def command_findings(
         All findings, and those that belong to one command of the script together with it.
     """
     if scene.work.over:
-        why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands together"
-        return [not_read_to_its_end(why, SPLIT, "a script")], []
+        return [too_many_commands()], []
     earlier = len(scene.touches)
     walk, uses, long = walked(command, scene)
     scene.work.commands += len(walk.invocations)
@@ -66,6 +66,7 @@ def command_findings(
     scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
     scene.listing = frozenset(path for path, text in scene.files.items() if secrets.marked(text))
+    scene.planting = frozenset(path for path, text in scene.files.items() if plants_shell(text))
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
     scene.commands, scene.ignored = walk.invocations, frozenset(asked_of_git(walk.invocations, scene))
@@ -105,6 +106,12 @@ def command_findings(
     scene.within = _by_nobody
     walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
+
+
+def too_many_commands() -> Finding:
+    """Return the finding for scripts and code of one action of which the rest is not gone through."""
+    why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands together"
+    return not_read_to_its_end(why, SPLIT, "a script")
 
 
 def _by_nobody(_path: str) -> tuple[Invocation, ...]:

@@ -27,7 +27,7 @@ from monitors.review.checks.services import (
     groups_of,
     words_of,
 )
-from monitors.review.commands import command_findings
+from monitors.review.commands import command_findings, too_many_commands
 from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.project.containers import pods
 from monitors.review.languages.project.projects import merge
@@ -228,6 +228,11 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
                 yield from command_findings(line.lstrip()[1:], scene)[0]
         text = "\n".join(line for line in text.splitlines() if line.lstrip()[:1] not in "!%" or not line.strip())
     for language in languages:
+        if language != "sh":
+            if scene.work.over:
+                yield too_many_commands()
+                return
+            scene.work.commands += 1
         uses = Uses()
         merge(uses, Recipe("", text, language))
         for script in uses.scripts:

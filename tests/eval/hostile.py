@@ -49,6 +49,10 @@ HOSTILE = {
     + "".join(f"a{at}\n" for at in range(50))
     + "X\n"
     + "xargs rm < f;" * 150,
+    "input that many commands are fed": "cat > f <<X\n"
+    + "select a from b where c = /bin/d;\n" * 600
+    + "X\n"
+    + "psql < f;" * 290,
     "many links": "ln " + " ".join(f"a{at}" for at in range(2_000)),
     "words that might be hosts": "mytool " + ("-" * 50 + " ") * (SIZE // 51),
 }

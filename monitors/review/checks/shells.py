@@ -355,7 +355,7 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     if not name or name in SHELLS or name in _NAMES_SHELLS or invocation.inside.startswith("container"):
         return None
     shown = any("/bin/" in word for word in invocation.args)
-    if not (shown or invocation.input.text or scene.files):
+    if not (shown or invocation.input.text or scene.planting):
         return None
     if scene.reads_only(invocation):
         run = [word for before, word in pairwise(("", *invocation.args)) if word[:1] == "-" or _RUNS_WORD.match(before)]
@@ -365,18 +365,19 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     if word is not None and not _launched_alone(scene, invocation, word):
         return _found(invocation, word)
     if invocation.input.text and (
-        _BARE_SHELL.search(invocation.input.text) or (name == "m4" and "syscmd" in invocation.input.text)
+        ("/bin/" in invocation.input.text and _BARE_SHELL.search(invocation.input.text))
+        or (name == "m4" and "syscmd" in invocation.input.text)
     ):
         return _found(invocation, "its input")
-    if scene.files and name not in ("cp", "mv", "ln"):
-        named = dict.fromkeys(scene.path(word, invocation) for word in invocation.args if word.known)
-        planted = next((path for path in named if _plants_shell(scene.files.get(path, ""))), None)
+    if scene.planting and name not in ("cp", "mv", "ln"):
+        named = (scene.path(word, invocation) for word in invocation.args if word.known)
+        planted = next((path for path in named if path in scene.planting), None)
         if planted is not None:
             return _found(invocation, scene.places.shown(planted))
     return None
 
 
-def _plants_shell(text: str) -> bool:
+def plants_shell(text: str) -> bool:
     """Whether a file names a shell for the program that reads it."""
     return "/bin/" in text and _BARE_SHELL.search(re.sub(r"^#!.*", "", text)) is not None
 

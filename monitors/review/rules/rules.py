@@ -170,6 +170,12 @@ class RuleBook:
         """Whether any rule is about the program."""
         return name in self._rules
 
+    def searched(self, invocation: Invocation) -> int:
+        """Return the characters in which the rules of the program are sought; 0 if it has none."""
+        if invocation.name not in self._rules:
+            return 0
+        return sum(map(len, invocation.args)) + len(self._fed(invocation))
+
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
         line = _line(invocation, operands)

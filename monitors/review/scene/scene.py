@@ -15,9 +15,15 @@ from monitors.review.shell.launch import LauncherBook
 
 MAX_TOUCHES = 200
 """Most paths listed for one action; a person reads no more, and detectors need only their number."""
-MAX_COMMANDS = 300
+MAX_COMMANDS = 250
 """Most commands gone through for one action in all of its scripts together before the next is left out: the
-fields of a tool, the lines of a file that others run. A command takes 60 to 180 us, and one script may have as many."""
+fields of a tool, the lines of a file that others run. A command takes 60 to 180 us, and so does a text read as code."""
+
+MAX_SEARCHED = 32_768
+"""Most characters of words and input that are matched against the rules of a program. 30 rules take 20 ms for as
+much."""
+MAX_SEARCHED_IN_ALL = 3 * MAX_SEARCHED
+"""Most of them for all commands of an action. What is longer is given to several by variables, files and launchers."""
 
 
 @dataclass(slots=True)
@@ -25,6 +31,8 @@ class ReviewWork:
     """The amount that one review has gone through, and what it found in pieces of files."""
 
     commands: int = 0
+    searched: int = 0
+    """Characters in which the rules of programs were sought."""
     judged: dict[Recipe, list[Finding]] = field(default_factory=dict)
     """The findings in pieces of files: one that others run and that is a source too is read once."""
 
@@ -32,6 +40,11 @@ class ReviewWork:
     def over(self) -> bool:
         """Whether no more is gone through."""
         return self.commands > MAX_COMMANDS
+
+    @property
+    def sought(self) -> bool:
+        """Whether rules are sought in no more."""
+        return self.searched > MAX_SEARCHED_IN_ALL
 
 
 class NamedFiles:
@@ -75,6 +88,8 @@ class Scene:
     """Files that the action itself writes with known text, by path."""
     listing: frozenset[str] = frozenset()
     """Those of them in whose text the path of a secret may stand."""
+    planting: frozenset[str] = frozenset()
+    """Those of them that name a shell for the program that reads them."""
     within: Callable[[str], tuple[Invocation, ...]] = lambda _path: ()
     """Gives the commands of the action whose output is in a file, by its path."""
     commands: Sequence[Invocation] = ()
@@ -182,4 +197,4 @@ class Scene:
 
     def reads_only(self, invocation: Invocation) -> bool:
         """Whether this use of the program is known to change nothing."""
-        return self.book.only_reads(invocation, self.book.operands(invocation))
+        return not self.work.sought and self.book.only_reads(invocation, self.book.operands(invocation))

@@ -528,7 +528,7 @@ class Walk:
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _add(self, invocation: Invocation) -> bool:
-        self._bounds.expanded += sum(map(len, invocation.args))
+        self._bounds.expanded += sum(map(len, invocation.args)) + len(invocation.input.text or "")
         self._bounds.words += len(invocation.args)
         self._bounds.check(invocation.program, *invocation.args)
         starts = bool(invocation.program or invocation.redirects)
@@ -536,7 +536,9 @@ class Walk:
             self._bounds.beyond(f"more than {self._bounds.most} commands")
             return False
         if self._bounds.words > MAX_WORDS or self._bounds.expanded > MAX_EXPANDED:
-            self._bounds.beyond(f"more than {MAX_WORDS} words in its commands, or {MAX_EXPANDED} characters")
+            self._bounds.beyond(
+                f"more than {MAX_WORDS} words in its commands, or {MAX_EXPANDED} characters of them and of input"
+            )
             return False
         if self._bounds.assigned >= MAX_ASSIGNED and not starts:
             self._bounds.beyond(f"more than {MAX_ASSIGNED} assignments")

@@ -31,7 +31,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect, not_read_to_its_end
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
-from monitors.review.scene.scene import Scene
+from monitors.review.scene.scene import MAX_SEARCHED, Scene
 from monitors.review.shell.invocation import Arg, Invocation, Redirection, Setting, arg
 from monitors.review.shell.shells import SHELLS
 from monitors.review.verdict.own import takes_back
@@ -260,7 +260,9 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     operands = scene.book.operands(invocation)
     if _asks(scene, invocation):
         return
-    if sum(map(len, invocation.args)) > MAX_SEARCHED and scene.book.rules_for(invocation.name):
+    searched = scene.book.searched(invocation)
+    scene.work.searched += searched
+    if searched > MAX_SEARCHED or scene.work.sought:
         yield _LONG
         return
     own = id(invocation) in scene.own
@@ -350,8 +352,6 @@ def _uncommented(text: str) -> str:
     return _LINE_COMMENT.sub(" ", " ".join((*pieces, text[at:])))
 
 
-MAX_SEARCHED = 32_768
-"""Most characters of words that are matched against the rules of a program. 30 rules take 20 ms for as much."""
 _LONG = not_read_to_its_end(
     f"has more words than a review goes through: over {MAX_SEARCHED} characters", "Give them in a file.", "a command"
 )

@@ -7,7 +7,7 @@ MAX_CODE = 20_000
 """Longest code examined, in characters; longer code blocks. Python's own parser takes 2 ms for 1,000."""
 FED = "runs what it is fed"
 """Said of code that runs its own input: as bad as where that comes from."""
-MAX_SCRIPTS = 300
+MAX_SCRIPTS = 250
 """Most shell scripts taken out of one piece of code."""
 MAX_DELETES = 500
 """Most paths that one piece of code deletes and a review looks at: each takes 15 us."""

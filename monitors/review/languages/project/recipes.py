@@ -8,7 +8,7 @@ from monitors.contract.expressions import later
 
 MAX_TEXT = 100_000
 """Most characters read of one file."""
-MAX_RECIPES = 300
+MAX_RECIPES = 250
 """Most commands taken out of one file. A large `package.json` of those seen has 120 scripts."""
 MAX_LINE = 4_000
 """Longest line that is read, in characters; what is longer is no command that a person wrote."""
