@@ -91,7 +91,7 @@ def run_replay(
                 totals.update(_totals(result))
                 if as_json:
                     terminal.echo_line(anyjson.dumps(result))
-                if not as_json or write is not None:
+                if result["events"] and (not as_json or write is not None):
                     results.append(result)
     if write is not None:
         write(results)
@@ -378,7 +378,7 @@ def _events(
 
 def _totals(result: dict[str, Any]) -> dict[str, int]:
     return {
-        "sessions": 1,
+        "sessions": int(bool(result["events"])),  # a file without a line of one is none
         "sessions_with_issues": int(bool(result["issues"])),
         "events": result["events"],
         "actions": result["actions"],
@@ -395,8 +395,8 @@ def _table(results: list[dict[str, Any]], totals: Mapping[str, int], show_all: b
     listed = [one for one in rows if show_all or one["issues"] or one["reviews"].get("block")]
     for line in table(COLUMNS, [_row(one) for one in listed]) if listed else ():
         terminal.echo(line)
-    healthy = len(results) - totals["sessions_with_issues"]
-    terminal.echo(f"{counted(len(results), 'session')} replayed, {healthy:,} without an issue.")
+    healthy = totals["sessions"] - totals["sessions_with_issues"]
+    terminal.echo(f"{counted(totals['sessions'], 'session')} replayed, {healthy:,} without an issue.")
     if unread := totals["damaged_lines"] + totals["foreign_lines"]:
         terminal.echo(f"{counted(unread, 'line')} damaged or no line of a session, and passed over.")
     for text in _of_reviews(results):

@@ -74,9 +74,15 @@ def test_a_directory_is_looked_through_and_foreign_lines_are_counted(tmp_path: P
     folder.mkdir()
     recording(folder / "a.jsonl", "plain")
     (folder / "b.jsonl").write_text("not json\n{}\n")
-    good, bad, _totals = replayed(folder, home=tmp_path)
+    good, bad, totals = replayed(folder, home=tmp_path)
     assert good["events"] > 0
     assert bad["lines"]["damaged"] + bad["lines"]["foreign"] == 2
+    assert totals["totals"]["sessions"] == 1
+    shown = chaperon(str(folder / "b.jsonl"), home=tmp_path).stdout.splitlines()
+    assert shown == [
+        "0 sessions replayed, 0 without an issue.",
+        "2 lines damaged or no line of a session, and passed over.",
+    ]
 
 
 def test_the_table_ends_with_how_many_were_healthy(tmp_path: Path) -> None:
