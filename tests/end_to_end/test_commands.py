@@ -254,6 +254,9 @@ async def test_wrong_usage_and_a_wrong_configuration_exit_with_2_and_name_the_pl
             assert done.returncode == 2, done.stderr
             assert "wrong.yaml:1:1" in done.stderr
             assert "reviewer" in done.stderr
+        for words, says in (([""], "The prompt is empty"), (["x", "--repo", "/"], "'/' is not in a git worktree")):
+            done = await chaperon(stage, "run", *words)
+            assert (done.returncode, says in done.stderr) == (2, True), done.stderr
     assert not stage.base.places.state.exists()
 
 

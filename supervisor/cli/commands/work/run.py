@@ -115,18 +115,24 @@ class _LeftError(Exception):
 
 def _by_ourselves(wanted: Wanted, as_json: bool) -> int:
     """Serve for as long as the run lasts, and leave no agent of it behind, however it ends."""
-    terminal.echo(
-        "chaperon: No daemon is running, so this command is one for as long as the run lasts. Starting.", err=True
-    )
     # What serves takes half a second to import, which nobody who has a daemon should pay.
     import anyio
     import anyio.to_thread
+    from pydantic import ValidationError
 
+    from supervisor.runtime.daemon.submission import Submission
     from supervisor.runtime.journal.lock import StateDirectoryTakenError
     from supervisor.runtime.log import start_log
     from supervisor.runtime.service import Setup, run_daemon
 
+    with suppress(ValidationError):  # which the daemon tells as it does for everybody
+        task = Submission.model_validate(wanted)
+        task.check_words()
+        task.check_directory()
     loaded = common.configuration()
+    terminal.echo(
+        "chaperon: No daemon is running, so this command is one for as long as the run lasts. Starting.", err=True
+    )
     start_log("warn")
     begun: list[str] = []
     taken: list[StateDirectoryTakenError] = []
