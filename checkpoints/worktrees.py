@@ -17,16 +17,12 @@ import pygit2
 from checkpoints.errors import CheckpointError
 from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
-from checkpoints.workspace.index import unlooked_at
+from checkpoints.workspace.uncommitted import uncommitted_paths
 from host.apart import run_apart
 from host.durable import is_temporary, replace_file
 from host.folders import below, remove_folder
-from host.plain_files import read_plain
 from monitors.contract.errors import NotFoundError, UsageError
 from monitors.contract.wording import counted
-
-MAX_FILE_BYTES = 256 * 1024 * 1024
-"""Longest file that git was told to pass over and that is compared; a workspace with a longer one is kept."""
 
 BRANCHES = "chaperon/"
 """Prefix of the branches of agents."""
@@ -344,21 +340,11 @@ def _changed(worktree: Path) -> tuple[int | None, list[str]]:
     opened = repository.open_worktree(worktree)
     if opened is None:
         return None, []
-    changed = {name for name, flags in opened.status().items() if flags != pygit2.enums.FileStatus.IGNORED}
-    hidden = {name for name, known in unlooked_at(Path(opened.path) / "index") if _differs(worktree / name, known)}
+    changed = uncommitted_paths(opened)
     going = [worktree.resolve(), Path(opened.path).resolve()]
     within = [folder for folder in below(worktree, folders_alone=True) if os.path.lexists(folder / ".git")]
     owning = [str(folder.relative_to(worktree)) for folder in within if _has_own_commits(folder, going)]
-    return len(changed | hidden), owning
-
-
-def _differs(file: Path, known: str) -> bool:
-    """Whether what is at a path is there and is not what the index has; its attributes may make it so."""
-    try:
-        content = os.fsencode(file.readlink()) if file.is_symlink() else read_plain(file, MAX_FILE_BYTES, links=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return str(pygit2.hash(content)) != known
+    return len(changed), owning
 
 
 def _has_own_commits(within: Path, going: Sequence[Path]) -> bool:

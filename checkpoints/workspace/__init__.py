@@ -11,6 +11,7 @@ repository        the state of the workspace's own repository
 safe_open         access to the workspace that never leaves it
 scan              the full scan of a folder
 traces            operations on a repository since a moment, from its reflogs and files
+uncommitted       paths of a worktree that no commit has, those among them that git was told not to look at
 watch             changed paths of a workspace, from the kernel's notes (`checkpoints.workspace.notes`)
 worktree          the worktree that a directory is in
 """

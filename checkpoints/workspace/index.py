@@ -130,10 +130,17 @@ def unlooked_at(path: Path) -> list[tuple[str, str]]:
         OSError: The index cannot be read.
         ValueError: It is of another form.
     """
-    data, found, at, name = read_plain(path, MAX_INDEX_BYTES), list[tuple[str, str]](), 12, b""
+    try:
+        return _passed_over(read_plain(path, MAX_INDEX_BYTES))
+    except (struct.error, IndexError, ValueError) as error:
+        raise ValueError(f"{path} is no index of a form that is known") from error
+
+
+def _passed_over(data: bytes) -> list[tuple[str, str]]:
+    found, at, name = list[tuple[str, str]](), 12, b""
     signature, version, count = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError(f"{path} is no index of a form that is known")
+        raise ValueError(signature)
     for _ in range(count):
         flags = int.from_bytes(data[at + 60 : at + 62])
         begin = at + (64 if flags & _EXTENDED else 62)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pygit2
 
 from checkpoints.workspace import repository
+from checkpoints.workspace.uncommitted import uncommitted_paths
 from monitors.contract.errors import UsageError
 from supervisor.runtime.merging.git_merge import MergeError
 
@@ -25,15 +26,15 @@ def uncommitted(workspace: Path, branch: str) -> int:
         return 0
     opened = repository.worktree_or_why(workspace)  # whatever an agent wrote into its core.worktree
     try:
-        status = opened if isinstance(opened, str) else opened.status()
-    except (pygit2.GitError, OSError) as error:
-        status = f"git cannot read it ({error})"
-    if isinstance(status, str):
+        paths = opened if isinstance(opened, str) else uncommitted_paths(opened)
+    except (pygit2.GitError, OSError, ValueError) as error:
+        paths = f"git cannot read it ({error})"
+    if isinstance(paths, str):
         raise MergeError(
-            f"It is not known what of {workspace} is not committed: {status}.",
+            f"It is not known what of {workspace} is not committed: {paths}.",
             way_out=f"See what git says: git -C {workspace} status",
         )
-    return sum(flags != pygit2.enums.FileStatus.IGNORED for flags in status.values())
+    return len(paths)
 
 
 def commit_unfinished(workspace: str, branch: str, prompt: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from checkpoints.store.store import Store
 from checkpoints.workspace.capture import Capturer
-from checkpoints.workspace.index import GitIndex, GitIndexes
+from checkpoints.workspace.index import GitIndex, GitIndexes, unlooked_at
 from checkpoints.workspace.scan import Survey
 from tests.checkpoints.support import MOMENT, git
 from tests.checkpoints.workspace.test_capture import Capturing, content, paths
@@ -179,3 +179,16 @@ def test_what_a_survey_forgets_of_a_folder_it_forgets_of_what_is_ignored() -> No
     survey.forget(b"a.log")
     survey.forget_below(b"folder")
     assert survey.ignored == set()
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_an_index_that_was_cut_or_is_none_is_said_to_be_none(tmp_path: Path, version: str) -> None:
+    staged(tmp_path, b"a", b"folder/b", b"folder/c")
+    git(tmp_path, "update-index", "--index-version", version, "--skip-worktree", "folder/b")
+    index = tmp_path / ".git/index"
+    whole = index.read_bytes()
+    assert [name for name, _ in unlooked_at(index)] == ["folder/b"]
+    for end in (0, 11, 12, 40, 73, 76, 100):
+        index.write_bytes(whole[:end])
+        with pytest.raises(ValueError, match="no index of a form that is known"):
+            unlooked_at(index)
