@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pygit2
 
 from checkpoints.retention import RetentionPolicy
@@ -134,7 +135,10 @@ class CheckpointUpkeep:
             )
         except (ChaperonError, OSError, pygit2.GitError) as error:
             what = f"The store {store.folder} could not be tidied: {error}"
-            self._tell(store, "checkpoints_untended", what, "What is in it is safe; it only grows.")
+            relies = f"Its checkpoints rely on objects of {store.project} until it is: leave that repository as it is."
+            borrows = await anyio.to_thread.run_sync(lambda: store.borrows)
+            way_out = relies if borrows else "What is in it is safe; it only grows."
+            self._tell(store, "checkpoints_untended", what, way_out)
             return
         if done.over_quota:
             what = f"The checkpoints of {store.project} take {size(done.size_bytes)}, more than checkpoints.quota_mb allows; those left must stay."

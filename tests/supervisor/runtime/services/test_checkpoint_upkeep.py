@@ -36,8 +36,8 @@ class Later(Clock):
 
 @asynccontextmanager
 async def staged(tmp_path: Path) -> AsyncIterator[Live]:
-    """A daemon over a repository of one file."""
-    make_repository(tmp_path / "repo", {"a.txt": "a\n"})
+    """A daemon over a repository of two files, of which one never changes."""
+    make_repository(tmp_path / "repo", {"a.txt": "a\n", "folder/b.txt": "b\n"})
     (tmp_path / "home").mkdir(exist_ok=True)
     async with live(tmp_path, ()) as made:
         yield made
@@ -105,6 +105,20 @@ async def test_a_store_that_cannot_be_tidied_is_told_of_once_until_it_could_be(t
         away.rename(objects)
         told = [event.incident for event in await stage.events(events.FaultSeen)]
         assert [incident.type for incident in told] == ["checkpoints_untended"] * 2
+        assert all("it only grows" in incident.way_out for incident in told)
+
+
+async def test_who_is_told_of_a_store_that_was_never_packed_is_told_that_it_relies_on_the_repository(
+    tmp_path: Path,
+) -> None:
+    async with staged(tmp_path) as stage:
+        await capture(stage, 5)
+        objects = stage.repo / ".git/objects"
+        objects.rename(tmp_path / "away")
+        await upkeep(stage, RetentionPolicy(max_count=3), Later(TIDY_SECONDS * 2)).look()
+        (tmp_path / "away").rename(objects)
+        [told] = [event.incident for event in await stage.events(events.FaultSeen)]
+        assert (told.type, f"rely on objects of {stage.repo}" in told.way_out) == ("checkpoints_untended", True)
 
 
 async def test_a_workspace_without_an_agent_is_watched_no_longer_and_again_when_it_is_used(tmp_path: Path) -> None:
