@@ -72,7 +72,7 @@ class ProjectWorktrees:
         found = repository.worktree_or_why(project)
         if isinstance(found, str):
             raise UsageError(
-                f"Agents cannot have workspaces of their own in {project}: {found}.",
+                f"Workspaces of agents can neither be made nor removed in {project}: {found}.",
                 way_out="Mend that (it takes `git init` and a first commit), or let the agent work in the folder itself.",
             )
         self.project = project

@@ -96,7 +96,7 @@ def _said(each: Removed, *, looked: bool) -> str:
         what = ", ".join(each["removed"]) or each["why"] or "there was nothing of it"
         return f"{each['agent']}: removed: {clean(what, 1_000)}.{f' Lost with it: {lost}' if lost else ''}"
     if each["why"]:
-        return f"{each['agent']}: not removed: {clean(each['why'], 1_000)}."
+        return f"{each['agent']}: not removed: {clean(each['why'].rstrip('.'), 1_000)}."
     if looked:
         return f"{each['agent']}: {lost or 'nothing would be lost.'}"
     return f"{each['agent']}: not removed, since something would be lost: {lost} To remove it all the same: chaperon rm --force {each['agent']}"
