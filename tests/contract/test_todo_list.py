@@ -29,7 +29,7 @@ async def test_the_real_clis_list_is_followed_and_shown(tmp_path: Path) -> None:
         known = stage.daemon.board.summary("a1").todo
         assert known == (TodoItem("Look at the test", DONE), TodoItem("Mend the code", PENDING))
         shown = await stage.chaperon("show", "a1")
-        assert b"1 of 2 done, by its own list; next: Mend the code" in shown.stdout
+        assert "1 of 2 done, by its own list; next: Mend the code" in shown.stdout
 
 
 @pytest.mark.real_cli

@@ -2,8 +2,7 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,14 +71,10 @@ class Stage:
             "RUNTIME_DIRECTORY": str(self.base.places.runtime),
         }
 
-    def start(
-        self, *arguments: str, program: Sequence[str] = ("-m", "supervisor.cli"), **how: Any
-    ) -> subprocess.Popen[str]:
-        """Start `chaperon` with these arguments; `program` is what Python is told to run."""
+    def start(self, *arguments: str, program: str = "supervisor.cli", **how: Any) -> forked.Program:
+        """Start `chaperon` with these arguments; `program` is the module that it is."""
         given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-        return subprocess.Popen(
-            [sys.executable, *program, *arguments], env=self.environ(), cwd=self.repo, text=True, **given
-        )
+        return forked.Program([program, *arguments], env=self.environ(), cwd=self.repo, text=True, **given)
 
     def chaperon(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `chaperon` to its end."""

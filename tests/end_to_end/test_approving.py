@@ -24,7 +24,7 @@ def answering(stage: Stage, *answers: str) -> tuple[int, str]:
     """`chaperon run` under a pseudo-terminal on which each question is answered; its exit code and output."""
     ours, theirs = pty.openpty()
     process = stage.start(
-        *asking(stage), "run", "go", stdin=None, stdout=None, stderr=None, preexec_fn=lambda: os.login_tty(theirs)
+        *asking(stage), "run", "go", stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
     shown, left = "", list(answers)

@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +19,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.scenario import shipped
 from supervisor.runtime.journal.lock import take_state_directory
 from tests.end_to_end.conftest import Stage
+from tests.stages import forked
 from tests.stages.daemon import ended, reached, served, until
 from tests.support import names_in, processes_in
 
@@ -144,7 +144,7 @@ async def test_run_with_a_daemon_lets_it_do_the_work_and_data_has_the_contracts_
 def on_a_terminal(stage: Stage, presses: int) -> tuple[int, str]:
     """`chaperon run` under a pseudo-terminal on which Ctrl+C is pressed once a tool call runs; its exit code and output."""
     ours, theirs = pty.openpty()
-    process = stage.start("run", "sleep", stdin=None, stdout=None, stderr=None, preexec_fn=lambda: os.login_tty(theirs))
+    process = stage.start("run", "sleep", stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
     shown, pressed = "", 0
     try:
@@ -296,22 +296,13 @@ async def test_serve_is_a_daemon_that_ends_in_order_and_leaves_agents_to_the_nex
     assert (stage.repo / "made").exists()
 
 
-WAITS_A_SECOND = """\
-from supervisor.cli.__main__ import main
-from supervisor.cli.commands.work import run
-run.AWAY_SECONDS = 1.0
-main()
-"""
-"""The command line, with less patience for a daemon that went away."""
-
-
 async def test_a_run_whose_daemon_is_killed_says_how_to_go_on(stage: Stage) -> None:
     stage.bash("until [ -e go ]; do sleep 0.1; done")
     async with stage.playing():
         daemon = stage.start("serve", stdout=None, stderr=None)
         try:
             await until(stage.base.places.socket.exists)
-            run = stage.start("run", "x", program=("-c", WAITS_A_SECOND))
+            run = stage.start("run", "x", program="tests.stages.hurried_run")
             await until(lambda: "review_made" in stage.base.kinds())
         finally:
             daemon.kill()
@@ -356,12 +347,8 @@ def journal(stage: Stage) -> list[dict[str, Any]]:
 
 
 def subprocess_of_its_own(*arguments: str, home: Path, cli: Path) -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    environ["CHAPERON_AGENT__COMMAND"] = str(cli)
-    return subprocess.run(
-        [sys.executable, "-m", "supervisor.cli", *arguments],
-        env=environ, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "CHAPERON_AGENT__COMMAND": str(cli)}
+    return forked.run("supervisor.cli", *arguments, seconds=100, environ=environ)
 
 
 @pytest.mark.timeout(300)

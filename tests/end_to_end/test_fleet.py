@@ -7,11 +7,11 @@ is read anew, without its code.
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.stages import forked
 from tests.support import processes_in
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -22,10 +22,9 @@ SECONDS = 700
 def test_twelve_tasks_come_to_the_right_end_though_a_daemon_a_cli_a_limit_a_conflict_and_people_are_in_the_way(
     tmp_path: Path, real_claude: Path
 ) -> None:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
-    environ["CHAPERON_AGENT__COMMAND"] = str(real_claude)
-    command = [sys.executable, "-m", "supervisor.cli", "rehearse", "fleet", "--json", "--keep"]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=SECONDS, check=False)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CHAPERON_AGENT__COMMAND": str(real_claude)}
+    command = ("supervisor.cli", "rehearse", "fleet", "--json", "--keep")
+    done = forked.run(*command, seconds=SECONDS, environ=environ)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["passed"], told["findings"]) == (True, [])

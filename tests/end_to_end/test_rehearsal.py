@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import anyio
@@ -13,6 +12,7 @@ from monitors.contract.errors import UsageError
 from supervisor.rehearsal import run
 from supervisor.rehearsal.run import RehearsalError, rehearse
 from supervisor.rehearsal.scenario import Scenario
+from tests.stages import forked
 from tests.support import names_in, processes_in
 
 pytestmark = pytest.mark.real_cli
@@ -57,17 +57,16 @@ async def test_a_rehearsal_that_is_killed_leaves_no_process(
 ) -> None:
     steps = '[{name: only, use: {tool: Bash, input: {command: "tail -f /dev/null", description: A step}}}]'
     (tmp_path / "endless.yaml").write_text(f"name: small\ntask: {{prompt: go}}\nsteps: {steps}\n")
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
-    environ["CHAPERON_AGENT__COMMAND"] = str(real_claude)
-    heeds = ["env", "--default-signal=INT"]  # whoever started the tests in the background had it ignored
-    command = [*heeds, sys.executable, "-m", "supervisor.cli", "rehearse", str(tmp_path / "endless.yaml")]
-    async with await anyio.open_process(command, env=environ, stdout=None, stderr=None) as playing:
-        with anyio.fail_after(60):
-            while "tail" not in names_in(tmp_path):
-                await anyio.sleep(0.05)
-        playing.send_signal(by)
-        with anyio.fail_after(30):
-            code = await playing.wait()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CHAPERON_AGENT__COMMAND": str(real_claude)}
+    with forked.Program(["supervisor.cli", "rehearse", str(tmp_path / "endless.yaml")], env=environ) as playing:
+        try:
+            with anyio.fail_after(60):
+                while "tail" not in names_in(tmp_path):
+                    await anyio.sleep(0.05)
+            playing.send_signal(by)
+            code = await anyio.to_thread.run_sync(playing.wait, 30)
+        finally:
+            playing.kill()
     assert code == (-signal.SIGKILL if by == signal.SIGKILL else 130 if by == signal.SIGINT else 128 + by)
     with anyio.fail_after(30):
         while processes_in(tmp_path):

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from supervisor.rehearsal.script import Say
 from supervisor.runtime.sandbox.entry import abi
 from supervisor.runtime.socket.refusals import INCIDENT as SOCKET_REFUSED
 from tests.end_to_end.conftest import Stage
+from tests.stages import forked
 from tests.stages.daemon import until
 from tests.stages.gateway import ANSWER, NotingModel
 from tests.stages.live import Live, bash
@@ -225,10 +225,10 @@ async def test_an_agent_in_bubblewrap_lives_through_a_daemon_that_was_killed(sta
         daemon.communicate()
 
 
-async def _served(stage: Stage) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "supervisor.cli", "serve"]
+async def _served(stage: Stage) -> forked.Program:
     environ = {**stage.environ(), "CHAPERON_AGENT__SANDBOX": "bubblewrap"}
-    process = subprocess.Popen(command, env=environ, cwd=stage.base.root, text=True, stderr=subprocess.DEVNULL)
+    command = ["supervisor.cli", "serve"]
+    process = forked.Program(command, env=environ, cwd=stage.base.root, stderr=subprocess.DEVNULL)
     await until(lambda: stage.chaperon("ps").returncode == 0)
     return process
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import parse
 
 import anyio
@@ -15,6 +16,7 @@ import pytest
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results
 from supervisor.rehearsal.script import Say, ScriptStep, ToolUse
+from tests.stages import forked
 from tests.stages.live import bash, make_repository, script
 from tests.support import cli_environment, kill_tree, real_claude_path
 
@@ -39,7 +41,7 @@ async def job(base: Path, *steps: Say | ToolUse | ScriptStep) -> AsyncIterator[S
 
 def command(*options: str) -> list[str]:
     claude = [str(real_claude_path()), "-p", "Go.", "--permission-mode", "bypassPermissions"]
-    return [sys.executable, "-m", "supervisor.cli", "exec", "--standalone", *options, "--", *claude]
+    return ["supervisor.cli", "exec", "--standalone", *options, "--", *claude]
 
 
 def environ(base: Path, url: str) -> dict[str, str]:
@@ -52,9 +54,11 @@ def environ(base: Path, url: str) -> dict[str, str]:
     }
 
 
-async def run(base: Path, url: str, *options: str) -> subprocess.CompletedProcess[bytes]:
-    with anyio.fail_after(SECONDS):
-        return await anyio.run_process(command(*options), cwd=base / "repo", env=environ(base, url), check=False)
+async def run(base: Path, url: str, *options: str) -> subprocess.CompletedProcess[str]:
+    module, *arguments = command(*options)
+    return await anyio.to_thread.run_sync(
+        lambda: forked.run(module, *arguments, seconds=SECONDS, environ=environ(base, url), cwd=base / "repo")
+    )
 
 
 async def test_a_job_is_watched_without_a_daemon_and_its_findings_are_written_in_three_forms(tmp_path: Path) -> None:
@@ -63,11 +67,11 @@ async def test_a_job_is_watched_without_a_daemon_and_its_findings_are_written_in
         outside.mkdir(parents=True)
         done = await run(tmp_path, model.url, "--report", str(tmp_path / "found"))
         told = [result.text for result in tool_results(model.requests[-1]).values()]
-    assert (done.returncode, done.stdout.strip()) == (0, b"done"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
     assert outside.exists()
     assert (tmp_path / "repo/one.txt").exists()
     assert "outside" in told[-1]
-    assert b"2 calls reviewed, 1 not let through as asked (1 block)" in done.stderr
+    assert "2 calls reviewed, 1 not let through as asked (1 block)" in done.stderr
     [sarif] = json.loads((tmp_path / "found/chaperon.sarif").read_text())["runs"]
     assert any("rm -rf" in one["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for one in sarif["results"])
     suites = parse(tmp_path / "found/junit.xml").getroot()
@@ -115,19 +119,21 @@ async def test_a_run_that_no_hook_tells_of_fails_if_findings_may_fail_it(tmp_pat
         (tmp_path / "home/.claude/settings.json").write_text('{"disableAllHooks": true}')
         done = await run(tmp_path, model.url, "--fail-on", "critical")
     assert done.returncode == 4
-    assert b"nothing of this run was watched" in done.stderr
+    assert "nothing of this run was watched" in done.stderr
 
 
 async def test_a_job_that_is_cancelled_ends_its_cli_and_leaves_nothing(tmp_path: Path) -> None:
     async with job(tmp_path, bash("touch begun; exec sleep 600"), Say("done")) as model:
-        with anyio.fail_after(SECONDS):
-            async with await anyio.open_process(
-                command(), cwd=tmp_path / "repo", env=environ(tmp_path, model.url), stderr=subprocess.PIPE
-            ) as process:
-                while not (tmp_path / "repo/begun").exists():
-                    await anyio.sleep(0.05)
+        where: dict[str, Any] = {"cwd": tmp_path / "repo", "env": environ(tmp_path, model.url)}
+        with forked.Program(command(), **where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                with anyio.fail_after(SECONDS):
+                    while not (tmp_path / "repo/begun").exists():
+                        await anyio.sleep(0.05)
                 process.send_signal(signal.SIGTERM)
-                code = await process.wait()
+                code = await anyio.to_thread.run_sync(process.wait, SECONDS)
+            finally:
+                process.kill()
     assert code == 128 + signal.SIGTERM
     assert list((tmp_path / "tmp").glob("chaperon-*")) == []
     left = [one for one in Path("/proc").iterdir() if one.name.isdigit() and works_below(one, tmp_path)]

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from supervisor.protocol.tasks import TaskState
 from supervisor.rehearsal import scratch
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.script import ModelScript
+from tests.stages import forked
 from tests.stages.house import bash, say
 from tests.stages.live import make_repository
 from tests.support import kill_tree, real_claude_path
@@ -41,12 +41,12 @@ def does(what: str, first: str = "true") -> ModelScript:
 
 
 @contextmanager
-def served(base: Path, environ: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def served(base: Path, environ: dict[str, str]) -> Iterator[forked.Program]:
     """A daemon as people start it; killed if it is left."""
-    command = [sys.executable, "-m", "supervisor.cli", "--config", str(base / "chaperon.yaml"), "serve"]
+    command = ["supervisor.cli", "--config", str(base / "chaperon.yaml"), "serve"]
     with (
         (base / "daemon.log").open("ab") as log,
-        subprocess.Popen(command, env=environ, stdout=log, stderr=log) as daemon,
+        forked.Program(command, env=environ, stdout=log, stderr=log) as daemon,
     ):
         try:
             yield daemon
@@ -58,10 +58,11 @@ async def chaperon(environ: dict[str, str], *arguments: str) -> Any:
     """Run a command, until a daemon answers; its JSON."""
     with anyio.fail_after(60):
         while True:
-            command = [sys.executable, "-m", "supervisor.cli", *arguments, "--json"]
-            done = await anyio.run_process(command, env=environ, check=False)
+            done = await anyio.to_thread.run_sync(
+                lambda: forked.run("supervisor.cli", *arguments, "--json", seconds=60, environ=environ)
+            )
             if done.returncode != 3:  # 3: no daemon listens yet
-                assert done.returncode == 0, done.stderr.decode()
+                assert done.returncode == 0, done.stderr
                 return json.loads(done.stdout)
 
 

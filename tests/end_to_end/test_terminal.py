@@ -17,6 +17,7 @@ from supervisor.protocol.words import AgentState
 from supervisor.rehearsal.model_requests import all_that_the_model_was_told
 from supervisor.rehearsal.script import Say, ScriptStep, ToolUse
 from supervisor.runtime.attached import link
+from tests.stages import forked
 from tests.stages.attached import Attached, attached
 from tests.stages.daemon import until
 from tests.stages.hook_crowd import wait_for
@@ -225,10 +226,8 @@ async def test_with_the_daemon_killed_a_call_in_a_terminal_waits_then_is_denied_
     waits = bash("touch ../begun; while ! test -e ../one; do sleep 0.05; done")
     steps = waits, bash("echo two > two.txt"), Say("I end here.")
     async with attached(tmp_path, *steps, arguments=("--local", "--wait", "3")) as stage:
-        command = [sys.executable, "-m", "supervisor.cli", "serve"]
-        environ = {**stage.environ, "PYTHONPATH": str(Path.cwd())}
-        with subprocess.Popen(
-            command, cwd=stage.base, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        with forked.Program(
+            ["supervisor.cli", "serve"], cwd=stage.base, env=stage.environ, stdout=subprocess.DEVNULL
         ) as daemon:
             try:
                 await anyio.to_thread.run_sync(wait_for, tmp_path / "run/hooks.sock")
@@ -262,13 +261,11 @@ async def test_one_journal_tells_of_agents_of_three_origins_in_one_repository(tm
         await live.state(AgentState.DONE)
         await window.types("Work in a terminal.")
         await window.shows("Second done.")
-        claude = [sys.executable, "-m", "supervisor.cli", "exec", "--", *stage.claude()]
-        environ = {**stage.environ, "PYTHONPATH": str(Path.cwd())}
-        done = await anyio.run_process(claude, cwd=stage.repo, env=environ, check=False)
+        done = await anyio.to_thread.run_sync(lambda: stage.chaperon("exec", "--", *stage.claude()))
         await until(lambda: [one.state for one in live.daemon.board.summaries()].count(AgentState.DONE) == 2)
         agents = list(live.daemon.board.summaries())
         reviews = await live.events(events.ReviewMade)
-    assert done.stdout == b"Third done.\n"
+    assert done.stdout == "Third done.\n"
     assert {(one.origin, one.task.prompt) for one in agents} == {
         ("", "Launched work."),
         ("terminal", "Work in a terminal."),

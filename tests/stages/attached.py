@@ -3,7 +3,6 @@
 import contextlib
 import json
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results
 from supervisor.rehearsal.script import Say, ScriptStep, ToolUse
 from supervisor.runtime.service import run_daemon
+from tests.stages import forked
 from tests.stages.live import Live, make_repository, script, setup
 from tests.support import cli_environment, kill_tree, real_claude_path
 
@@ -44,11 +44,7 @@ class Attached:
 
     def chaperon(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the repository, as the person does."""
-        command = [sys.executable, "-m", "supervisor.cli", *arguments]
-        environ = {**self.environ, "PYTHONPATH": str(Path.cwd())}
-        return subprocess.run(
-            command, cwd=self.repo, env=environ, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+        return forked.run("supervisor.cli", *arguments, seconds=SECONDS, environ=self.environ, cwd=self.repo)
 
     async def serve(self) -> None:
         """Be the daemon until told to end, and again after a restart."""

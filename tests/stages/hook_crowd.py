@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ class Crowd:
     seconds: float = 0.0
     """How long the sessions of the last run worked."""
     kills: int = 0
-    daemon: subprocess.Popen[bytes] | BaseProcess | None = None
+    daemon: subprocess.Popen[bytes] | None = None
 
     @property
     def folder(self) -> Path:
@@ -67,10 +66,10 @@ class Crowd:
         }
         command = ["supervisor.cli", "--config", str(self.base / "chaperon.yaml"), "serve"]
         log = self.base / "log"
-        if self.forked:
-            self.daemon = forks.start(*command, environ=environ, out=log, err=log, cwd=ROOT)
-        else:
-            with log.open("ab") as said:
+        with log.open("ab") as said:
+            if self.forked:
+                self.daemon = forks.Program(command, env=environ, cwd=ROOT, stdout=said, stderr=said)
+            else:
                 whole = [sys.executable, "-m", *command]
                 self.daemon = subprocess.Popen(whole, env=environ, cwd=ROOT, stdout=said, stderr=said)
 
@@ -78,7 +77,7 @@ class Crowd:
         """Kill it as a crash would."""
         assert self.daemon is not None
         self.daemon.kill()
-        _await_end(self.daemon)
+        self.daemon.wait()
         self.kills += 1
 
     def run(self, ways: Sequence[Mapping[str, Way]], calls: int, pause: float, kill_every: float = 0) -> None:
@@ -139,13 +138,6 @@ class Crowd:
         return Counter(event.action.tool_use_id for event in found if isinstance(event, events.ReviewMade))
 
 
-def _await_end(daemon: subprocess.Popen[bytes] | BaseProcess) -> None:
-    if isinstance(daemon, BaseProcess):
-        daemon.join()
-    else:
-        daemon.wait()
-
-
 def _go(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
@@ -183,5 +175,5 @@ def crowd(base: Path, *, forked: bool = False) -> Iterator[Crowd]:
     finally:
         assert stage.daemon is not None
         stage.daemon.kill()
-        _await_end(stage.daemon)
+        stage.daemon.wait()
         kill_tree(0, base)

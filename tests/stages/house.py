@@ -3,7 +3,6 @@
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.to_thread
 import psutil
 
 from interventions.decisions import Intervention, LimitsInForce
@@ -31,6 +31,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.tasks.completion import Completion, NothingToComplete
+from tests.stages import forked
 from tests.support import kill_tree, on_any_machine, paid, real_claude_path
 
 SECONDS = 60.0
@@ -122,11 +123,12 @@ class House:
     async def chaperon(self, *arguments: str, given: bytes = b"") -> str:
         """Run a command as a person would, with this on its standard input; what it printed."""
         here = {"RUNTIME_DIRECTORY": str(self.base / "run"), "STATE_DIRECTORY": str(self.base / "state")}
-        command = [sys.executable, "-m", "supervisor.cli", *arguments]
-        with anyio.fail_after(SECONDS):
-            done = await anyio.run_process(command, input=given, check=False, env={**os.environ, **here})
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout.decode()
+        environ = {**os.environ, **here}
+        done = await anyio.to_thread.run_sync(
+            lambda: forked.run("supervisor.cli", *arguments, seconds=SECONDS, environ=environ, given=given)
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def told(self) -> str:
         """All that the model was sent."""

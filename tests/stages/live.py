@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
+from tests.stages import forked
 from tests.support import cli_environment, kill_tree, on_any_machine, paid, real_claude_path
 
 E = TypeVar("E", bound=events.Event)
@@ -105,7 +105,7 @@ class Live:
     def files(self) -> dict[str, str]:
         return files_of(self.repo)
 
-    async def chaperon(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    async def chaperon(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[str]:
         """Run a command of the command line against this daemon; what it reads is a pipe."""
         environ = {
             "PATH": os.environ["PATH"],
@@ -113,9 +113,9 @@ class Live:
             "XDG_RUNTIME_DIR": str(self.base / "xdg"),
             "RUNTIME_DIRECTORY": str(self.base / "run"),
         }
-        command = [sys.executable, "-m", "supervisor.cli", *arguments]
-        with anyio.fail_after(SECONDS):
-            return await anyio.run_process(command, input=given, env=environ, check=False)
+        return await anyio.to_thread.run_sync(
+            lambda: forked.run("supervisor.cli", *arguments, seconds=SECONDS, environ=environ, given=given)
+        )
 
 
 def script(*steps: Say | ToolUse | ScriptStep) -> ModelScript:

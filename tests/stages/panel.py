@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -71,20 +72,18 @@ async def panel(
     its = {"HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime), "TZ": "UTC"}
     whole = {"PATH": os.environ["PATH"], **its, **environ}
     complaints, said = base.root / f"panel-{len(options)}.err", base.root / f"panel-{len(options)}.out"
-    for one in (complaints, said):
-        one.write_text("")
     command = ("supervisor.cli", "panel", "--port", "0", *options)
-    process = forked.start(*command, environ=whole, out=said, err=complaints)
+    with said.open("wb") as out, complaints.open("wb") as err:
+        process = forked.Program(command, env=whole, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
     try:
-        await until(lambda: LINK.search(said.read_text()) is not None or not process.is_alive())
+        await until(lambda: LINK.search(said.read_text()) is not None or process.poll() is not None)
         found = LINK.search(said.read_text())
         assert found is not None, complaints.read_text()
-        assert process.pid is not None
         yield PanelProcess(int(found[1]), found[2], process.pid, complaints)
     finally:
         process.terminate()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(process.join)
+            await anyio.to_thread.run_sync(process.wait)
 
 
 async def settled(page: Page) -> None:

@@ -1,8 +1,6 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +14,7 @@ from supervisor.cli import client
 from supervisor.cli.client import connect
 from supervisor.cli.client_errors import DaemonGoneError, MisusedError, NoDaemonError, RefusedError, StrangerError
 from supervisor.protocol.lines import MAX_LINE_BYTES
+from tests.stages import forked
 from tests.stages.daemon import Base, served
 from tests.support import full_queue
 
@@ -210,14 +209,8 @@ def test_no_command_speaks_with_another_user_where_a_daemon_would_listen(
     path = f"{claude.parent}:{os.environ['PATH']}"
     environ = {"PATH": path, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(shared)}
     with squatted(shared / "chaperon/chaperon.sock", folder_of) as heard:
-        done = subprocess.run(
-            [sys.executable, "-m", "supervisor.cli", *command],
-            env=environ,
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
-    said = (done.stdout + done.stderr).decode()
+        done = forked.run("supervisor.cli", *command, seconds=60, environ=environ, cwd=tmp_path)
+    said = done.stdout + done.stderr
     assert heard == [b""]
     assert done.returncode == 1, said
     assert f"user {NOBODY}" in said

@@ -4,24 +4,24 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio.to_thread
 import pytest
 
 from tests.sources import ROOT
+from tests.stages import forked
 from tests.stages.daemon import Base, until
 
 
 @pytest.mark.slow
 async def test_a_service_writes_its_link_for_its_user_alone_and_another_one_when_it_is_asked(base: Base) -> None:
     file = base.root / "link"
-    words = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]
+    words = ["supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]
     environ = {"PATH": os.environ["PATH"], "HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime)}
     printed = base.root / "printed"
     with printed.open("w") as output:
-        service = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=output)
+        service = forked.Program(words, env=environ, cwd=ROOT, stdout=output)
         try:
             await until(file.exists)
             first = file.read_text()
@@ -40,11 +40,11 @@ async def test_a_service_writes_its_link_for_its_user_alone_and_another_one_when
 @pytest.mark.slow
 async def test_a_link_that_cannot_be_written_is_told_of_and_written_once_it_can(base: Base) -> None:
     file = base.root / "later" / "link"
-    words = [sys.executable, "-m", "supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]
+    words = ["supervisor.cli", "panel", "--port", "0", "--link-file", str(file)]
     environ = {"PATH": os.environ["PATH"], "HOME": str(base.home), "RUNTIME_DIRECTORY": str(base.places.runtime)}
     told = base.root / "told"
     with told.open("w") as output:
-        service = subprocess.Popen(words, env=environ, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL)
+        service = forked.Program(words, env=environ, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL)
         try:
             await until(lambda: "send SIGUSR1" in told.read_text())
             file.parent.mkdir()

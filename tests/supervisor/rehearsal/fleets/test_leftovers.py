@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import anyio
 import pytest
 
 from supervisor.rehearsal.fleets.leftovers import end_all_in, ended_with_this_process, left_in
+from tests.stages import forked
 from tests.support import names_in
 
 FLEET = """
@@ -47,10 +47,9 @@ async def test_daemon_agents_and_what_they_started_end_with_the_rehearsal(
     tmp_path: Path, real_claude: Path, ended_by: signal.Signals
 ) -> None:
     (tmp_path / "fleet.yaml").write_text(FLEET)
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[4])}
-    environ["CHAPERON_AGENT__COMMAND"] = str(real_claude)
-    command = [sys.executable, "-m", "supervisor.cli", "rehearse", str(tmp_path / "fleet.yaml")]
-    with subprocess.Popen(command, env=environ, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CHAPERON_AGENT__COMMAND": str(real_claude)}
+    command = ["supervisor.cli", "rehearse", str(tmp_path / "fleet.yaml")]
+    with forked.Program(command, env=environ, cwd="/", stdout=subprocess.DEVNULL) as run:
         try:
             await becomes(lambda: "sleep" in names_in(tmp_path))
             run.send_signal(ended_by)

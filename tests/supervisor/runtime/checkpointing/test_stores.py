@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
 async def done(stage: Live, *arguments: str) -> str:
     finished = await stage.chaperon(*arguments)
     assert finished.returncode == 0, finished.stderr
-    return finished.stdout.decode()
+    return finished.stdout
 
 
 async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_files_stay(tmp_path: Path) -> None:
@@ -39,15 +39,15 @@ async def test_a_checkpoint_is_forgotten_and_a_projects_are_deleted_and_its_file
         assert "named" not in await done(stage, "checkpoints")
         again = await stage.chaperon("checkpoints", "forget", "named")
         assert again.returncode == 1
-        assert b"There is no checkpoint 'named'" in again.stderr
+        assert "There is no checkpoint 'named'" in again.stderr
 
         busy = await stage.chaperon("checkpoints", "delete", str(stage.repo), "--yes")
         assert busy.returncode == 2
-        assert b"Agent a1 works in" in busy.stderr
+        assert "Agent a1 works in" in busy.stderr
         await stage.stop()
         unasked = await stage.chaperon("checkpoints", "delete", str(stage.repo))
         assert unasked.returncode == 2
-        assert b"--yes" in unasked.stderr
+        assert "--yes" in unasked.stderr
         known = json.loads(await done(stage, "checkpoints", "doctor", "--json"))
         assert [one["project"] for one in known] == [str(stage.repo)]
         deleted = json.loads(await done(stage, "checkpoints", "delete", str(stage.repo), "--yes", "--json"))

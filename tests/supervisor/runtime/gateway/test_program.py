@@ -17,6 +17,7 @@ from supervisor.runtime.gateway.client import GatewayClient
 from supervisor.runtime.gateway.door import token_of
 from supervisor.runtime.gateway.messages import SOCKET, CredentialSource, GatewaySettings
 from tests.sources import ROOT
+from tests.stages import forked
 from tests.stages.daemon import until
 from tests.stages.gateway import gateway
 from tests.stages.token_server import NEW_REFRESH, login, token_server, write_login
@@ -67,8 +68,8 @@ async def test_it_ends_soon_once_its_daemon_and_the_processes_of_agents_are_gone
 
 async def test_a_gateway_that_is_a_service_of_its_own_is_used_and_serves_on_without_agents(tmp_path: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path)}
-    words = [sys.executable, "-m", "supervisor.cli", "serve", "--gateway"]
-    service = subprocess.Popen(words, env=environ, cwd=ROOT)
+    words = ["supervisor.cli", "serve", "--gateway"]
+    service = forked.Program(words, env=environ, cwd=ROOT)
     try:
         await until((tmp_path / "gateway/control").exists)
         async with gateway(tmp_path) as stage:
@@ -88,13 +89,13 @@ async def test_a_gateway_that_is_a_service_of_its_own_is_used_and_serves_on_with
 
 async def test_a_service_that_is_ended_while_a_login_is_refreshed_keeps_the_answer(tmp_path: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STATE_DIRECTORY": str(tmp_path)}
-    words = [sys.executable, "-m", "supervisor.cli", "serve", "--gateway"]
+    words = ["supervisor.cli", "serve", "--gateway"]
     file, goes_on = tmp_path / "login.json", threading.Event()
     write_login(file, login(-1, Clock().wall()))
     with token_server(tmp_path / "server") as server:
         server.meanwhile = goes_on.wait
         source = CredentialSource("login", path=str(file), refreshed_at=server.refresh_url)
-        service = subprocess.Popen(words, env=environ, cwd=ROOT)
+        service = forked.Program(words, env=environ, cwd=ROOT)
         try:
             await until((tmp_path / "gateway/control").exists)
             async with gateway(tmp_path, credential=source, upstream=server.address) as stage:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,7 +19,8 @@ from supervisor.protocol.words import AgentState
 from supervisor.runtime.processes.hand_stop import NOTE, noted_stop
 from supervisor.runtime.service import run_daemon
 from supervisor.runtime.shim import process_tree
-from tests.stages.daemon import Base, reached, served, until
+from tests.stages import forked
+from tests.stages.daemon import PATIENCE_SECONDS, Base, reached, served, until
 from tests.support import holds_open
 
 WAITS = """
@@ -34,13 +34,11 @@ while True:
 
 
 @asynccontextmanager
-async def serving(base: Base, tmp_path: Path, about: Mapping[str, Any] = {}) -> AsyncIterator[subprocess.Popen[bytes]]:
+async def serving(base: Base, tmp_path: Path, about: Mapping[str, Any] = {}) -> AsyncIterator[forked.Program]:
     """A daemon in a process of its own."""
     config = tmp_path / "chaperon.yaml"
     config.write_text(yaml.safe_dump({"agent": {"command": str(base.command)}, **about}))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "supervisor.cli", "--config", str(config), "serve"], env=environ(base)
-    )
+    process = forked.Program(["supervisor.cli", "--config", str(config), "serve"], env=environ(base))
     try:
         await until(base.places.socket.exists)
         yield process
@@ -68,9 +66,9 @@ def goes(pid: int) -> bool:
 
 
 async def chaperon(base: Base, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "supervisor.cli", *arguments]
-    done = await anyio.run_process(command, env=environ(base), check=False)
-    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return await anyio.to_thread.run_sync(
+        lambda: forked.run("supervisor.cli", *arguments, seconds=PATIENCE_SECONDS, environ=environ(base))
+    )
 
 
 @pytest.mark.slow

@@ -10,17 +10,27 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.stages import forked
+
 pytestmark = pytest.mark.slow
 
 FIELDS = {
-    "id", "decision", "risk", "rationality", "severity", "side_effects", "reasoning", "rule", "updated_input", "micros",
-}  # fmt: skip
+    "id",
+    "decision",
+    "risk",
+    "rationality",
+    "severity",
+    "side_effects",
+    "reasoning",
+    "rule",
+    "updated_input",
+    "micros",
+}  # fmt: skipfrom tests.stages import forked
 
 
 def chaperon(*arguments: str, given: str = "", home: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "supervisor.cli", *arguments]
     environ = {**os.environ, "HOME": str(home)}
-    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=50, check=False, env=environ)
+    return forked.run("supervisor.cli", *arguments, seconds=50, environ=environ, given=given.encode())
 
 
 def answers(given: list[Any], home: Path, *more: str) -> list[dict[str, Any]]:

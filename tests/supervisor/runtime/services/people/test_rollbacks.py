@@ -61,7 +61,7 @@ async def test_a_rollback_brings_back_files_and_conversation_and_can_be_undone(b
 
         refused = await stage.chaperon("rollback", name)
         assert refused.returncode == 2, refused.stderr
-        assert b"--yes" in refused.stderr
+        assert "--yes" in refused.stderr
         assert stage.files() == broken
 
         after = stage.daemon.journal.last
@@ -129,15 +129,12 @@ async def test_a_fresh_start_with_the_branch_set_back_and_a_word_of_why(base: Pa
         after = stage.daemon.journal.last
         then = git(stage.repo, "rev-parse", "HEAD")
         planned = await stage.chaperon("rollback", undo, "--dry-run", "--with-branch")
-        assert f"goes back from {then[:12]} to {was[:12]}; its commits since are kept" in planned.stdout.decode()
-        assert "it stays" not in planned.stdout.decode()
-        assert "; it stays." in (await stage.chaperon("rollback", undo, "--dry-run")).stdout.decode()
+        assert f"goes back from {then[:12]} to {was[:12]}; its commits since are kept" in planned.stdout
+        assert "it stays" not in planned.stdout
+        assert "; it stays." in (await stage.chaperon("rollback", undo, "--dry-run")).stdout
         undone = await stage.chaperon("rollback", undo, "--yes", "--with-branch")
         assert undone.returncode == 0, undone.stderr
-        assert (
-            f"stands on {was[:12]} again. Its commits since are kept: git log refs/chaperon/kept/"
-            in undone.stdout.decode()
-        )
+        assert f"stands on {was[:12]} again. Its commits since are kept: git log refs/chaperon/kept/" in undone.stdout
         assert "src/a.txt" not in stage.files()
         assert git(stage.repo, "rev-parse", "HEAD") == was
         await stage.state(AgentState.IDLE, after=after)
@@ -157,7 +154,7 @@ async def test_a_checkpoint_goes_into_a_new_workspace_while_its_agent_goes_on(ba
         assert mixed.returncode == 2, mixed.stderr
         done = await stage.chaperon("rollback", name, "--to-new-workspace")
         assert done.returncode == 0, done.stderr
-        (folder,) = [word.rstrip(",") for word in done.stdout.decode().split() if "workspaces" in word and "," in word]
+        (folder,) = [word.rstrip(",") for word in done.stdout.split() if "workspaces" in word and "," in word]
         assert files_of(Path(folder))["src/a.txt"] == "a\n"
         assert files_of(Path(folder))["one.txt"] == "one\n"
         assert stage.files() == before
@@ -188,23 +185,23 @@ async def test_the_commands_list_show_draw_and_try(base: Path) -> None:
         kept = await stage.chaperon("checkpoint", "good", "--note", "before I go")
         assert kept.returncode == 0, kept.stderr
         listed = await stage.chaperon("checkpoints", "--agent", "a1")
-        assert b"before I go" in listed.stdout
+        assert "before I go" in listed.stdout
         shown = json.loads((await stage.chaperon("checkpoints", "show", name, "--json")).stdout)
         assert shown["facts"]["position"]["message_uuid"]
-        drawn = (await stage.chaperon("checkpoints", "diff", name)).stdout.decode()
+        drawn = (await stage.chaperon("checkpoints", "diff", name)).stdout
         assert "  - a.txt" in drawn
         assert "+ b.txt" in drawn
         before = stage.files()
         tried = await stage.chaperon("rollback", name, "--dry-run")
         assert tried.returncode == 0, tried.stderr
-        assert b"b.txt" in tried.stdout
-        assert b"files and the conversation of a1." in tried.stdout
+        assert "b.txt" in tried.stdout
+        assert "files and the conversation of a1." in tried.stdout
         anew = await stage.chaperon("rollback", name, "--dry-run", "--fresh")
-        assert b"the conversation of a1 begins anew." in anew.stdout
+        assert "the conversation of a1 begins anew." in anew.stdout
         assert stage.files() == before
         again = await stage.chaperon("checkpoint", "good")
         assert again.returncode == 2
-        assert b"already" in again.stderr
+        assert "already" in again.stderr
         sound = await stage.chaperon("checkpoints", "doctor")
         assert sound.returncode == 0, sound.stdout
 
@@ -218,7 +215,7 @@ async def test_the_files_of_an_agent_that_has_ended_go_back(base: Path) -> None:
         assert stage.files()["src/a.txt"] == "a\n"
         unknown = await stage.chaperon("rollback", "no-such", "--yes")
         assert unknown.returncode == 1
-        assert b"no-such" in unknown.stderr
+        assert "no-such" in unknown.stderr
 
 
 ROLLBACK_AT_ONCE = {
@@ -268,10 +265,10 @@ async def test_a_workspace_that_is_moved_away_under_its_agent_is_told_and_what_i
         stage.repo.rename(base / "moved")
         kept = await stage.chaperon("checkpoint", "too-late")
         assert kept.returncode == 1
-        assert b"cannot be opened" in kept.stderr
+        assert "cannot be opened" in kept.stderr
         back = await stage.chaperon("rollback", name, "--yes")
         assert back.returncode == 1
-        assert b"--to-new-workspace" in back.stderr
+        assert "--to-new-workspace" in back.stderr
         assert "src/a.txt" not in files_of(base / "moved")
         (base / "moved").rename(stage.repo)
         again = await stage.chaperon("rollback", name, "--yes")
