@@ -68,15 +68,7 @@ class _Apart:
 
     def __init__(self) -> None:
         self.serves = _setting()
-        users: dict[str, Any] = {**identity.with_state()}
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-            **users,
-        )
+        self.process = start_process()
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._takes, self._gives = self.process.stdin, self.process.stdout
@@ -133,6 +125,19 @@ class _Apart:
         self._takes.close()
         self._gives.close()
         self.process.wait()
+
+
+def start_process() -> subprocess.Popen[bytes]:
+    """Start a process that takes requests on its standard input, in a session of its own."""
+    users: dict[str, Any] = {**identity.with_state()}
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        bufsize=0,
+        **users,
+    )
 
 
 _kept: list[_Apart] = []

@@ -16,6 +16,7 @@ from host import apart
 from host.apart import ApartError, run_apart
 from host.children import ChildCommand, run_child
 from monitors.contract.errors import UsageError
+from tests.stages.read_forked import _as_a_program  # noqa: F401 - a fixture
 from tests.support import alive
 
 

@@ -34,6 +34,7 @@ FORKS.set_forkserver_preload(
         "supervisor.runtime.reading.process",
         "supervisor.runtime.sandbox.planted",
         "supervisor.runtime.service",
+        "tests.stages.apart_program",
         *(f"tests.kill.{name}" for name in DAEMONS),
         "tests.stages.first_use",
     ]

@@ -1,10 +1,12 @@
-"""Reading processes that begin with their modules read: to read these took each of them 0.2 s of a processor.
+"""Helpers of daemons that begin with their modules read: to read these took each 0.1 to 0.2 s of a processor.
 
-The server of `tests.stages.forked` forks them. All else is as it is: the channel, the answers, the end.
+They are the reading process, and the one for work that libgit2 does in one piece. The server of `tests.stages.forked`
+forks them. All else is as it is: the channel, the answers, the end.
 """
 
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
@@ -14,11 +16,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from host import apart
 from supervisor.runtime.reading import reader
 from supervisor.runtime.reading.process import main
-from tests.stages.forked import FORKS
+from tests.stages.forked import FORKS, Program
 
 _start_a_program = reader.start_process
+_start_apart = apart.start_process
 
 
 class _Forked:
@@ -53,14 +57,30 @@ def _be(channel: socket.socket, environ: dict[str, str], cwd: Path) -> None:
     main()
 
 
-def read_forked() -> None:
-    """Have reading processes forked, from here on in this process and in none that is forked of it."""
+def _start_apart_forked() -> Program:
+    return Program(
+        ["tests.stages.apart_program"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        bufsize=0,
+    )
+
+
+def _begin() -> None:
     setattr(reader, _start_a_program.__name__, _start)
+    setattr(apart, _start_apart.__name__, _start_apart_forked)
+
+
+def read_forked() -> None:
+    """Have helpers of daemons forked, from here on in this process and in none that is forked of it."""
+    _begin()
     os.register_at_fork(after_in_child=_as_daemons_do)  # else each would start a server of its own
 
 
 def _as_daemons_do() -> None:
     setattr(reader, _start_a_program.__name__, _start_a_program)
+    setattr(apart, _start_apart.__name__, _start_apart)
 
 
 @pytest.fixture(autouse=True)
@@ -68,4 +88,4 @@ def _as_a_program() -> Iterator[None]:
     """For tests of the process itself: it is the program that a daemon starts, and its child."""
     _as_daemons_do()
     yield
-    setattr(reader, _start_a_program.__name__, _start)
+    _begin()
