@@ -263,6 +263,7 @@ class _Reading:
             found = unknown_uses(invocation)
         if found is not None:
             self.uses[id(invocation)] = found
+            self.walk.count_code(found.length, found.paths)
             for path, text in found.files.items():
                 if "$" not in path:
                     # What it fetches is as bad as what a download program brings.

@@ -49,6 +49,11 @@ HOSTILE = {
     + "".join(f"a{at}\n" for at in range(50))
     + "X\n"
     + "xargs rm < f;" * 150,
+    "a script that is run again and again": "cat > f <<X\n"
+    + "".join(f"rm -rf /x{at}\n" for at in range(1_400))
+    + "X\n"
+    + "ruby f;" * 300,
+    "lines that loops split": "cat > f <<X\n" + "a b c\n" * 3_400 + "X\n" + "while read l; do rm $l; done < f\n" * 290,
     "input that many commands are fed": "cat > f <<X\n"
     + "select a from b where c = /bin/d;\n" * 600
     + "X\n"

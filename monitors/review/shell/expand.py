@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.tree import Group, Node, Part, Word
@@ -169,7 +170,9 @@ def _values(
         value = _variable(part, variables, substitute)
         if value is None:
             return None, ()
-        return (value if part.quoted or part.name in ("@", "*") else list(_split(value, variables.get("IFS")))), ()
+        if part.quoted or part.name in ("@", "*"):
+            return value, ()
+        return list(islice(_split(value, variables.get("IFS")), MAX_FIELDS + 1)), ()  # one more says that there are
     if part.kind == "arithmetic":
         if part.default is not None:
             evaluate(expand_one(part.default, variables, substitute), substitute)
@@ -180,7 +183,7 @@ def _values(
     text = text.rstrip("\n")
     if part.quoted:
         return [arg(text)], ()
-    return [arg(word) for word in _SPLIT.split(text) if word], ()
+    return [arg(word) for word in _SPLIT.split(text, _MOST_SPLIT) if word], ()
 
 
 def evaluate(text: Arg, substitute: Substitution) -> None:
@@ -192,6 +195,8 @@ def evaluate(text: Arg, substitute: Substitution) -> None:
 _PIECES = re.compile(r"(?:\$\((?:[^()]|\([^()]{0,40}\)){0,80}\)|`[^`]{0,80}`|\$\{[^{}]{0,80}\}|\S)+")
 """Words of a text in which substitutions stand for what they print: blanks within these part nothing."""
 _USUAL_IFS = " \t\n"
+_MOST_SPLIT = MAX_FIELDS + 2
+"""Splits behind which no word counts; the first may leave nothing before it."""
 
 
 def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
@@ -204,7 +209,7 @@ def _split(value: list[Arg], separators: Value | None) -> Iterator[Arg]:
             if word or len(value) > 1:
                 yield word if not _GLOB.search(word) else arg(word, known=word.known, glob=True, source=word.source)
             continue
-        for piece in _SPLIT.split(word) if word.known else _PIECES.findall(word):
+        for piece in _SPLIT.split(word, _MOST_SPLIT) if word.known else _PIECES.findall(word):
             if piece:
                 yield arg(piece, known=word.known, glob=bool(_GLOB.search(piece)), source=word.source)
 

@@ -56,6 +56,8 @@ from monitors.review.shell.values import Value
 Code = Callable[[Invocation], list[str]]
 """Finds the shell scripts inside the code that an invocation gives to an interpreter."""
 
+AS_CODE = 4
+"""How many characters of words one of code counts for: to read it takes as long. 300 runs of one script took 4 s."""
 _SHEBANG = re.compile(r"#!\s{0,9}/[^\s]{0,100}?(?:/env\s{1,9}(?:-S\s{1,9})?[^\s]{0,100}?)?\b(?:ba|da|z|k|mk|a)?sh\b")
 """The first line of a script for a shell, as the kernel takes it: blanks may follow `#!`."""
 _LEAVES_VARIABLES = frozenset({"export", "declare", "typeset", "local", "readonly"})
@@ -157,6 +159,11 @@ class Walk:
     def too_much(self) -> str:
         """The bound that was passed, if one was."""
         return self._bounds.passed
+
+    def count_code(self, characters: int, paths: int) -> None:
+        """Count code that a command gives to an interpreter, and the paths in it, toward what is gone through."""
+        self._bounds.expanded += AS_CODE * characters
+        self._bounds.words += paths
 
     def made_by(self, word: Arg) -> tuple[Invocation, ...]:
         """Return the commands whose output is in the file that a word names."""

@@ -55,6 +55,13 @@ class Uses:
     """Whether it sends mail or messages in a loop."""
     cut: str = ""
     """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 steps`."""
+    length: int = 0
+    """Characters of the code, where it was gone through as such."""
+
+    @property
+    def paths(self) -> int:
+        """How many paths were found, each of which is judged."""
+        return len(self.deletes) + len(self.writes) + len(self.moves) + len(self.reads)
 
 
 def bounded(found: Uses, code: str) -> None:
@@ -65,6 +72,7 @@ def bounded(found: Uses, code: str) -> None:
         found.cut = f"code that runs more than {MAX_SCRIPTS} scripts"
     elif len(found.deletes) > MAX_DELETES:
         found.cut = f"code that deletes more than {MAX_DELETES} paths"
+    found.length = min(len(code), MAX_CODE)
     del found.scripts[MAX_SCRIPTS:], found.deletes[MAX_DELETES:]
 
 
