@@ -56,7 +56,7 @@ _RUNS = frozenset({"run", "exec", "execute", "eval", "shell", "bash", "terminal"
 _BROWSERS = frozenset({"browser", "playwright", "puppeteer", "chrome", "page", "selenium"})
 _SQL_SERVERS = frozenset({"sql", "postgres", "postgresql", "pg", "mysql", "mariadb", "sqlite", "db", "database", "duckdb", "snowflake", "bigquery", "supabase", "neon", "clickhouse", "mssql", "oracle", "redshift", "query"})  # fmt: skip
 _LOOKS_SQL = re.compile(
-    r"\s*(?:/\*|--|\(|(?:with|select|insert|update|delete|drop|truncate|alter|create|grant|revoke|copy|begin|vacuum|merge)\s)",
+    r"\s*(?:/\*|--|\(|(?:with|select|insert|update|delete|drop|truncate|alter|create|grant|revoke|copy|begin|vacuum|merge)\s|(?:commit|rollback|end|abort)\s{0,9};)",
     re.IGNORECASE,
 )
 _PROGRAMS: Mapping[str, str] = {

@@ -126,19 +126,26 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         yield from definition_findings(scene, absolute, text(given, name) or new)
     pieces = new_texts(given).values()
     before, after = _edited(scene, absolute, given) if whole_text is None else ("", whole_text)
-    yield from written.findings(scene, absolute, pieces if after is None else [after], before)
+    yield from written.findings(
+        scene, absolute, pieces if after is None else [after], before, text(given, "old_string")
+    )
     scene.origins += written.harm_left(
         scene, absolute, "\n".join(pieces) if after is None else after, whole=after is not None
     )
     whole = "\n".join(_texts(given, depth=3))[:MAX_TEXT]
     if masked(whole) != whole:
+        served = _SERVED.search(scene.places.shown(absolute)) is not None
         yield Finding(
             "secrets.written",
-            levels.CARE,
-            f"writes what looks like a secret into {path}",
+            levels.HARM if served else levels.CARE,
+            f"writes what looks like a secret into {path}{', which a server hands out' if served else ''}",
             "Read it from the environment instead.",
             effect=effect("secret_write", f"a secret is written into {path}", target=path),
         )
+
+
+_SERVED = later(r"(?:\A|/)(?:public|static|wwwroot|htdocs|public_html|www)/[^/][^\n]{0,500}\Z")
+"""Files that a web server hands to everybody."""
 
 
 def _edited(scene: Scene, path: str, given: Mapping[str, Any]) -> tuple[str, str | None]:

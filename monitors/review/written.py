@@ -1,7 +1,7 @@
 """Contents of files that others run: what a Write or an Edit of a hook, a build file or a CI file would have run."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from monitors.contract.actions import Origin
@@ -9,7 +9,7 @@ from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
 from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.project.builds import source_of
-from monitors.review.languages.project.openings import openings
+from monitors.review.languages.project.openings import openings, switched_off
 from monitors.review.languages.project.project_files import pieces, recipes_of
 from monitors.review.languages.project.projects import merge
 from monitors.review.languages.project.recipes import Recipe
@@ -39,7 +39,9 @@ _DESTROYS = (
 """Beginnings of the rules that count wherever the commands run, if these name what is in production."""
 
 
-def findings(scene: Scene, path: str, texts: Iterable[str], before: str = "") -> Iterator[Finding]:
+def findings(
+    scene: Scene, path: str, texts: Collection[str], before: str = "", replaced: str = ""
+) -> Iterator[Finding]:
     """Yield the findings for writing these texts, or pieces of text, into the file.
 
     Args:
@@ -47,9 +49,20 @@ def findings(scene: Scene, path: str, texts: Iterable[str], before: str = "") ->
         path: Absolute.
         texts: What the file then has, or what is known of it.
         before: What it had, if it is known and is in the texts too: what it had others run already is not new.
+        replaced: The piece that goes for one of the texts, if what the file had is not known.
     """
     known = recipes_of(path, before) if before else []
     within = path.removeprefix(scene.places.workspace or scene.places.home)
+    for key in switched_off(within, replaced or before, "\n".join(texts)):
+        shown = scene.places.shown(path)
+        yield Finding(
+            "infrastructure.opens",
+            levels.HARM,
+            f"writes {shown}, where {key} goes off, which keeps strangers out or data whole",
+            "Leave it on, or ask the person.",
+            effect=effect("infrastructure", f"{shown} turns {key} off", target=path),
+        )
+        return
     opened = set(openings(within, before))
     for text in texts:
         for what in openings(within, text):

@@ -32,7 +32,10 @@ def deletes(
             "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)
         )
     if invocation.inside:
-        whole = recursive and (path.count("/") < 3 or _STORED.match(path) is not None)
+        host = invocation.inside.startswith("host ")
+        many = recursive or (host and "{}" in path)
+        whole = many and (path.count("/") < (4 if host else 3) or _STORED.match(path) is not None)
+        whole = whole and not (host and _KEPT_FOR_A_WHILE.match(path))
         risk = levels.HARM if whole else levels.CARE if recursive else levels.NOTED
         return _found(
             "files.delete-elsewhere",
@@ -63,6 +66,8 @@ def deletes(
     )
 
 
+_KEPT_FOR_A_WHILE = re.compile(r"/(?:var/(?:log|cache|tmp|crash)|tmp)(?:/|\Z)|~/\.cache/")
+"""Folders of another machine that are cleaned as they fill."""
 _STORED = re.compile(
     r"/(?:var/lib/(?:postgresql|mysql|mariadb|mongodb|redis|rabbitmq|elasticsearch|grafana|prometheus|influxdb|clickhouse|cassandra|neo4j|kafka|docker|gitlab|jenkins_home)|bitnami/\w+)(?:/data|/\d+/main)?(?:/\*)?\Z"
 )

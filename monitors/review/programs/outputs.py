@@ -188,10 +188,12 @@ _EXTRACTS = re.compile(r"-?[a-bd-zA-Z]{0,20}x|--(?:extract|get)\b")
 
 
 def _files_in_place(invocation: Invocation) -> list[Arg]:
+    code = "eE" if invocation.name == "perl" else "e"  # to sed, -E is a kind of pattern
     scripted = any(
-        word in ("-e", "-f", "--expression", "--file") or re.match(r"-[a-zA-Z]*e\Z", word) for word in invocation.args
+        word in ("-f", "--expression", "--file") or re.match(rf"-[a-zA-Z]*[{code}]\Z", word) for word in invocation.args
     )
-    named = [word for word in operands(invocation, "-e -f --expression --file -E") if word]  # `-i ''` of BSD
+    takes = " ".join(("-f --expression --file", *(f"-{letter}" for letter in code)))
+    named = [word for word in operands(invocation, takes) if word]  # `-i ''` of BSD
     return named if scripted else named[1:]
 
 

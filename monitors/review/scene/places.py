@@ -97,7 +97,7 @@ _SECRETS = (
     (later(r"/\.claude/\.credentials\.json$|/\.claude\.json$"), "Claude's credentials"),
     (
         later(
-            r"^/proc/(?:(?:thread-)?self|\d+|\*|\$\$|\$\{?\w+\}?|\$\([^/]{1,200}\))/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"
+            r"^/proc/(?:(?:thread-)?self|[\d*?\[\]!^-]+|\$\$|\$\{?\w+\}?|\$\([^/]{1,200}\))/(?:environ|mem|maps|root)|^/proc/(?:kcore|kmem)$|^/dev/k?mem$"
         ),
         "the memory of processes",
     ),

@@ -663,9 +663,18 @@ _CHANGES_ROWS = re.compile(
 
 
 def _changes_rows(invocation: Invocation) -> bool:
-    """Whether a database's client is given a statement that changes what it holds."""
+    """Whether a database's client is given a statement that changes what it holds, or statements that are not known."""
+    fed = invocation.input.given and invocation.input.text is None and invocation.name in _FED
+    if fed and _STATED.isdisjoint(invocation.args):
+        return True
     texts = (*invocation.args, invocation.input.text or "")
     return any(_CHANGES_ROWS.search(text[:MAX_SEARCHED]) for text in texts)
+
+
+_FED = frozenset({"psql", "mysql", "mariadb", "sqlcmd", "sqlplus", "clickhouse-client", "cqlsh", "mongosh", "mongo"})
+"""Clients that run what they are fed."""
+_STATED = frozenset({"-c", "-e", "-f", "-l", "--command", "--execute", "--eval", "--file", "--list", "--version", "--help"})  # fmt: skip
+"""Options by which they run something else."""
 
 
 def _whole(scene: Scene, program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:

@@ -95,7 +95,7 @@ _RECURSIVE = sought(
 _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
-_PATH = sought(r"(?<![\w.])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
+_PATH = sought(r"(?<![\w.*])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
 _CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|file_get_contents\(\s?[\"']https?:|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch contents http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
 _LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
@@ -166,6 +166,8 @@ _PLAIN_BACKTICKS = later(
     re.MULTILINE,
 )
 """Said by code of Go and JavaScript, whose backticks hold a text that is not run by itself."""
+_WORDS_GIVEN = sought(r"\b(\w{2,20})[ \t(]\s{0,3}%w[\[({<]([^\])}>\n]{1,500})[\])}>]\)?", "%w")
+"""A list of words of Ruby that a call is given, each of which counts."""
 _TAGGED = sought(r"(?<=\$)`([^`]{1,2000})`", "$`")
 """A command of a library of JavaScript that stands for the shell."""
 
@@ -192,6 +194,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
         code = _GLOBBED.sub(lambda match: f"{loops.get(match[1], match[1])} := {match[2]}\n", code)
         code = _put_together(code)
     code = _put_together(plainly(written_out(_ARRAY.sub("(", code))))
+    code = _WORDS_GIVEN.sub(lambda match: "; ".join(f"{match[1]} {word!r}" for word in match[2].split()), code)
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
     for match in _RUN.finditer(code):
@@ -301,7 +304,7 @@ _KILLS_PARENT = sought(
     "kill",
 )
 _RUNS_ANSWER = sought(
-    r"\.then\(\s*(?:eval|Function|new Function)\b|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
+    r"\.then\(\s*(?:eval|Function|new Function)\b|\bFunction\([\"'\w$][^()\n]{0,100},\s?[A-Za-z_$][\w$]{0,40}\s?\)|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
     r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)",
     "eval Function vm.run",
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from monitors.contract.expressions import later
 
@@ -25,6 +26,16 @@ _STORE = later(
     r"\ballow\s{1,9}(?:read\s{0,9},\s{0,9})?(?:write|create|update|delete)\b[\w\s,]{0,60}(?::\s{0,9}if\s{1,9}true\b|;)|\"\.write\"\s{0,9}:\s{0,9}\"?true\b"
 )
 
+_ROLE = later(r"assume_role_policy\b[^}]{0,2000}?\bPrincipal\"?[ \t]{0,9}[=:][ \t]{0,9}(?:\{[ \t]{0,9}\"?AWS\"?[ \t]{0,9}[=:][ \t]{0,9})?\[?\"\*\"")  # fmt: skip
+_CLUSTER = later(r"^kind:[ \t]{0,9}(?:Cluster)?RoleBinding\b(?:(?!^---)[\s\S]){0,4000}?\bname:[ \t]{0,9}[\"']?system:(?:unauthenticated|anonymous|authenticated)\b", re.MULTILINE)  # fmt: skip
+_MANIFEST = later(r"\.ya?ml$")
+_GUARDED = later(
+    r"\b(block_public_acls|block_public_policy|ignore_public_acls|restrict_public_buckets|deletion_protection|storage_encrypted"
+    r"|enable_key_rotation|require_ssl|(?:networkPolicy|podSecurityPolicy|tls|mtls|auth|rbac):[ \t]{0,9}\n[ \t]{1,40}enabled)"
+    r"[ \t]{0,40}[=:][ \t]{0,9}(true|false)\b"
+)
+"""Safeguards against strangers and loss, with whether they are on."""
+
 _INNER = (range(20, 24), range(135, 140), (445, 1433, 1521, 2375, 2379, 3306, 3389, 5432, 5601, 5984, 6379, 6443, 9042, 9200, 10250, 11211, 27017))  # fmt: skip
 """Ports of shells, of databases and what steers a cluster, which no stranger has to reach.
 
@@ -32,6 +43,22 @@ Source: ports that AWS Config's rule `restricted-common-ports` and CIS benchmark
 """
 MAX_BLOCKS = 500
 """Most blocks of one file that are looked at."""
+
+
+def switched_off(path: str, before: str, after: str) -> Iterator[str]:
+    """Yield the safeguards of infrastructure that an edit turns off, by their keys.
+
+    Args:
+        path: Within the workspace.
+        before: What the file has, or the piece of it that goes.
+        after: What comes instead.
+    """
+    if not (_TERRAFORM.search(path) or _MANIFEST.search(path)) or _FOR_TRIAL.search(path):
+        return
+    was = {match[1].split(":")[0] for match in _GUARDED.finditer(before) if match[2] == "true"}
+    for match in islice(_GUARDED.finditer(after), MAX_BLOCKS):
+        if match[2] == "false" and match[1].split(":")[0] in was:
+            yield match[1].split(":")[0]
 
 
 def openings(path: str, text: str) -> Iterator[str]:
@@ -51,6 +78,10 @@ def openings(path: str, text: str) -> Iterator[str]:
                 yield "a port of a shell, a database or all of them"
         if _DATABASE.search(text):
             yield "a database"
+        if _ROLE.search(text):
+            yield "a role"
+    elif _MANIFEST.search(path) and "RoleBinding" in text and _CLUSTER.search(text):
+        yield "a cluster"
     elif _STORE_RULES.search(path) and _STORE.search(text):
         yield "a store for writing"
 

@@ -214,7 +214,7 @@ _ELSEWHERE = later(
 
 
 _INDEX_LINE = later(
-    r"^\s{0,20}(?:(?:@[\w-]{1,80}:)?registry|npmRegistryServer|index-url|extra-index-url|index_url|default-index|url)[\"']?\s{0,9}[=:]\s{0,9}[\"']?(https?://[^\s\"']{1,300})",
+    r"^\s{0,20}(?:(?:@[\w-]{1,80}:)?registry|npmRegistryServer|index-url|extra-index-url|index_url|default-index|url)[\"']?\s{0,9}[=:]\s{0,9}[\"']?(?:sparse\+)?(https?://[^\s\"']{1,300})",
     re.MULTILINE,
 )
 
@@ -233,6 +233,19 @@ def _requirements(text: str) -> Iterator[Recipe]:
             yield Recipe("requirement", " ".join(["pip install", *map(shell_word, words)]))
 
 
+_GENERATES = later(r"^//go:generate[ \t]{1,9}([^\n]{1,2000})", re.MULTILINE)
+_CARGO_RUNS = later(
+    r"^\s{0,20}(?:rustc-wrapper|rustc-workspace-wrapper|rustc|rustdoc|runner|linker)\s{0,9}=\s{0,9}[\"']([^\n\"']{1,1000})",
+    re.MULTILINE,
+)
+
+
+def _cargo(text: str) -> Iterator[Recipe]:
+    """Programs that cargo runs with each build, and where its packages come from."""
+    yield from _each(_CARGO_RUNS)(text)
+    yield from _indexes(text)
+
+
 _UPDATES = later(r"^\s{0,20}(?:update|\w{1,40})\s{0,9}=\s{0,9}[\"']?!\s{0,9}([^\n\"']{1,1000})", re.MULTILINE)
 
 
@@ -248,6 +261,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/(?:conf|gunicorn\.conf|celeryconfig|manage|env)\.py$|/(?:Tilt|Snake)file$"), _whole("python")),
     (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (later(r"\.(?:php|phtml)$"), _whole("other")),
+    (later(r"\.go$"), _each(_GENERATES)),
+    (later(r"/\.cargo/config(?:\.toml)?$"), _cargo),
     (later(r"/tox\.ini$"), _tox),
     (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),
     (later(r"/[^/]+\.ninja$"), _each(_NINJA)),
