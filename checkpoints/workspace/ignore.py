@@ -154,24 +154,39 @@ def _regex(glob: bytes, *, by_name: bool) -> bytes:
         # Git compares what stands before the first wildcard by itself, and takes the stars behind it for a part of its
         # own: `a**/b` ignores `ab`, and `a/x/y/b`.
         text, behind = re.escape(stars[1]), glob[stars.end() :]
-        return text + (rb"(?:[^/]*/)*" + _path(behind) if stars[2] else rb".*")
+        return text + (_path(behind, rb"[^/]*/") if stars[2] else rb".*")
     return _path(glob)
 
 
 _STARS_BEHIND_TEXT = re.compile(rb"([^*?\[\\]*[^*?\[\\/])\*\*+(/|\Z)")
 
 
-def _path(glob: bytes) -> bytes:
-    """Return the regular expression for a path below the folder of the rules."""
-    parts = _parts(glob)
-    out = []
-    for place, part in enumerate(parts):
-        last = place == len(parts) - 1
+def _path(glob: bytes, before: bytes = b"") -> bytes:
+    """Return the regular expression for a path below the folder of the rules.
+
+    As with the stars of `_segment`, what stands between two `**` is matched once, at the first folders where it fits: a
+    pattern of many of them would hold up all that runs in the process for hours.
+
+    Args:
+        glob: The pattern, or what is left of it.
+        before: The expression of each folder that may stand before it; empty for none.
+    """
+    runs: list[list[bytes]] = [[]]
+    for part in _parts(glob):
         if len(part) > 1 and not part.strip(b"*"):
-            out.append(rb".+" if last else rb"(?:[^/]+/)*")
+            runs.append([])
         else:
-            out.append(_segment(part) + (b"" if last else b"/"))
-    return b"".join(out)
+            runs[-1].append(_segment(part))
+    *between, end = runs
+    out = []
+    for run in between:
+        if run:
+            fits = b"".join(part + b"/" for part in run)
+            out.append(rb"(?>(?:" + before + rb")*?" + fits + rb")" if before else fits)
+        before = rb"[^/]+/" if run or not before else before  # of two `**` in a row the wider one counts
+    if not end:
+        return b"".join([*out, rb".+"])
+    return b"".join([*out, rb"(?:" + before + rb")*" if before else b"", b"/".join(end)])
 
 
 def _parts(glob: bytes) -> list[bytes]:

@@ -113,3 +113,12 @@ def test_names_that_are_no_text_are_matched_as_bytes() -> None:
 def test_a_pattern_made_to_take_for_ever_does_not() -> None:
     rules = Rules(b"", parse(b"*a" * 100 + b"*b\n"))
     assert not rules.ignores(b"a" * 255, is_folder=False)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", [b"**/" * 200 + b"b", b"**/a/" * 30 + b"b", b"a**/" + b"**/a*/" * 30 + b"b"])
+def test_a_pattern_of_many_folders_made_to_take_for_ever_does_not(text: bytes) -> None:
+    """Who matches it lets nothing else of the daemon run meanwhile, so that no call of any agent was answered."""
+    rules = Rules(b"", parse(text + b"\n"))
+    assert not rules.ignores(b"a/" * 60 + b"c", is_folder=False)
+    assert rules.ignores(b"a/" * 60 + b"b", is_folder=False)
