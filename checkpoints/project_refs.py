@@ -11,6 +11,7 @@ import pygit2
 
 from checkpoints.errors import CheckpointError
 from checkpoints.workspace import repository
+from host.standing import is_file
 
 HOLDING = "refs/chaperon/checkpoints/"
 """Prefix of the refs that hold the commits of project checkpoints, by checkpoint and branch."""
@@ -208,7 +209,7 @@ def open_project(project: Path) -> pygit2.Repository | None:
         if isinstance(opened, str):
             raise CheckpointError(f"The repository of {project} cannot be opened: {opened}.")
         return opened
-    if not (project / "HEAD").is_file():
+    if not is_file(project / "HEAD"):
         return None
     if endless := repository.endless_file(repository.GitFolders(project, project)):
         raise CheckpointError(f"The repository {project} cannot be opened: {endless} is a named pipe.")

@@ -9,6 +9,7 @@ durable      files that survive
 folders      folders as deep as others may have made them, walked and removed
 identity     the users of a daemon that has one apart from its agents'
 plain_files  files that others may have put there, opened without a wait
+standing     what stands at a path that others name: a path of which the kernel can say nothing names nothing
 threads      worker threads on a machine that gives no more of them, and with waits cut
 unix_sockets  connecting to a Unix socket whose queue may be full
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 from checkpoints.errors import CheckpointError
 from host import identity
 from host.children import ChildCommand, run_child
+from host.standing import is_file
 
 _OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -125,7 +126,7 @@ def config_values(file: Path, keys: Collection[str]) -> dict[str, list[str]]:
         CheckpointError: Git is not there, cannot read the file, or took too long.
     """
     found: dict[str, list[str]] = {key: [] for key in keys}
-    if not file.is_file():
+    if not is_file(file):
         return found
     listed = run_git(
         NOWHERE,

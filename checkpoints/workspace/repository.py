@@ -16,6 +16,7 @@ import pygit2
 from checkpoints.model import RepositoryState
 from checkpoints.workspace.ignore import MAX_FILE_BYTES, Rules, TrackedPaths, parse
 from host.plain_files import open_plain, read_plain, read_up_to
+from host.standing import is_file, is_there
 
 _OPERATIONS = {
     "rebase-merge": "rebase",
@@ -43,12 +44,12 @@ def find(worktree: Path) -> GitFolders | None:
     """Return the git folders of a worktree, or None if it has none that can be read."""
     marker = worktree / ".git"
     own = marker
-    if marker.is_file():
+    if is_file(marker):
         text = _text(marker)
         if not text.startswith("gitdir:"):
             return None
         own = worktree / text.removeprefix("gitdir:").strip()
-    if not (own / "HEAD").is_file():
+    if not is_file(own / "HEAD"):
         return None
     common = _text(own / "commondir").strip()
     try:
@@ -112,7 +113,7 @@ def endless_file(folders: GitFolders | None) -> Path | None:
         return None
     shared = (folders.common / name for name in ("config", "shallow", "packed-refs"))
     files = (folders.own / "config.worktree", *shared)
-    return next((file for file in files if file.exists() and stat.S_ISFIFO(file.stat().st_mode)), None)
+    return next((file for file in files if is_there(file) and stat.S_ISFIFO(file.stat().st_mode)), None)
 
 
 def project_of(worktree: Path) -> Path:
@@ -131,7 +132,7 @@ def look(folders: GitFolders | None) -> RepositoryState:
     if folders is None:
         return RepositoryState()
     head = _text(folders.own / "HEAD").strip()
-    operation = next((name for file, name in _OPERATIONS.items() if (folders.own / file).exists()), "")
+    operation = next((name for file, name in _OPERATIONS.items() if is_there(folders.own / file)), "")
     if not head.startswith("ref:"):
         return RepositoryState(head if _ID.fullmatch(head) else "", "", operation)
     branch = head.removeprefix("ref:").strip()

@@ -13,6 +13,7 @@ from pathlib import Path
 from checkpoints.workspace.repository import GitFolders
 from host.folders import below
 from host.plain_files import open_plain, read_path, read_up_to
+from host.standing import is_folder
 
 MOST_LOG_BYTES = 4 * 1024 * 1024
 """Most of one reflog that is read, from its end: 20,000 lines, more than a run writes."""
@@ -82,7 +83,7 @@ def traces(folders: GitFolders, since: float) -> Traces:
         since: Unix time in seconds.
     """
     logs = folders.common / "logs"
-    if not logs.is_dir():
+    if not is_folder(logs):
         return Traces(
             tags=_tags(folders, since),
             worktrees=_worktrees(folders, since),

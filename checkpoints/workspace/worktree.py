@@ -10,6 +10,7 @@ from pathlib import Path
 from checkpoints.errors import CheckpointError
 from checkpoints.git.git_command import config_values
 from checkpoints.workspace import repository
+from host.standing import is_file, is_folder
 from monitors.contract.errors import UsageError
 
 NOTHING = "nothing was started"
@@ -55,7 +56,7 @@ def worktree_of(directory: Path) -> Path:
 
 def _is_git_folder(folder: Path) -> bool:
     """Whether a folder is a repository's own, as git tells it."""
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    return is_file(folder / "HEAD") and is_folder(folder / "objects") and is_folder(folder / "refs")
 
 
 def _refuse_strangers(top: Path, folders: repository.GitFolders) -> None:

@@ -12,6 +12,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from checkpoints.workspace.worktree import worktree_of
+from host.standing import is_folder
 from monitors.contract.errors import ChaperonError, UsageError
 from monitors.contract.tasks import MAX_PROMPT_BYTES, Task
 from supervisor.core.session import Session
@@ -173,7 +174,7 @@ def origin(about: Mapping[str, str], client: object = None) -> str:
 def _workspace(cwd: str) -> str:
     """Return the top of the worktree in which a CLI works, or its own directory if that is in none. Blocks."""
     path = Path(cwd)
-    if not path.is_absolute() or not path.is_dir():
+    if not path.is_absolute() or not is_folder(path):
         raise UsageError(f"The CLI says that it works in {cwd!r}, which is no directory; its calls are not reviewed.")
     try:
         return str(worktree_of(path))

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from checkpoints.workspace.worktree import worktree_of
 from host.identity import may
+from host.standing import is_folder, is_there
 from monitors.contract.bounds import Seconds, Texts, is_argument
 from monitors.contract.effects import check_names
 from monitors.contract.errors import ChaperonError, UsageError
@@ -271,9 +272,9 @@ class Submission(SubmissionRequest):
             problem = "contains a NUL character, which no path can"
         elif not path.is_absolute():
             problem = "is not an absolute path"
-        elif not path.exists():
+        elif not is_there(path):
             problem = "does not exist"
-        elif not path.is_dir():
+        elif not is_folder(path):
             problem = "is not a directory"
         elif not may(path, os.R_OK | os.X_OK):
             problem = "cannot be read by this user"

@@ -18,6 +18,7 @@ from pygit2.enums import CheckoutStrategy, FileStatus
 from checkpoints.workspace import repository
 from host.apart import run_apart
 from host.plain_files import NotPlainError, TooLargeError, read_path, read_plain
+from host.standing import is_folder
 from monitors.contract.errors import ChaperonError
 from monitors.contract.wording import counted, size
 from supervisor.runtime.merging.git_merge import open_repository
@@ -86,7 +87,7 @@ def worktrees(project: Path, known: Container[str] = ()) -> Iterator[Path]:
         except OSError:
             continue
         path = (marker if marker.is_absolute() else Path(os.path.realpath(administration / marker))).parent
-        if path.is_dir() and (str(path) in known or _names(path, administration)):
+        if is_folder(path) and (str(path) in known or _names(path, administration)):
             yield path
 
 

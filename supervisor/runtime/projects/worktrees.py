@@ -7,6 +7,7 @@ from pathlib import Path
 
 from checkpoints.workspace import repository
 from checkpoints.worktrees import Workspace, WorkspaceState, is_made
+from host.standing import is_file, is_folder
 from monitors.contract.errors import UsageError
 from supervisor.protocol.projects import MadeWorkspace
 from supervisor.runtime.merging.target import worktrees
@@ -38,7 +39,7 @@ def project_at(folder: Path) -> str:
     Raises:
         UsageError: There is no such folder.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise UsageError(f"There is no folder {str(folder)!r}; nothing was done.")
     top = repository.above(folder.resolve())
     return str(repository.project_of(top or folder.resolve()))
@@ -46,7 +47,7 @@ def project_at(folder: Path) -> str:
 
 def projects_of(repositories: Iterable[str]) -> dict[str, str]:
     """Return the project of each of these folders, as far as they are there."""
-    return {one: str(repository.project_of(Path(one))) for one in repositories if Path(one).is_dir()}
+    return {one: str(repository.project_of(Path(one))) for one in repositories if is_folder(Path(one))}
 
 
 def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[tuple[ProjectWorktree, ...], frozenset[str]]:
@@ -64,7 +65,7 @@ def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[tuple[Proje
     places = list(worktrees(folder, records)) if _is_repository(folder) else [folder]
     found, others = dict[str, ProjectWorktree](), set[str]()
     for place in places:
-        if str(place) in half or not place.is_dir():
+        if str(place) in half or not is_folder(place):
             continue
         label = MAIN if str(place) == project else _free(_label(place.name), found)
         state = repository.look(repository.find(place))
@@ -78,7 +79,7 @@ def find_worktrees(project: str, made: Sequence[Workspace]) -> tuple[tuple[Proje
 
 
 def _is_repository(folder: Path) -> bool:
-    return repository.find(folder) is not None or (folder / "HEAD").is_file()
+    return repository.find(folder) is not None or is_file(folder / "HEAD")
 
 
 def _label(name: str) -> str:

@@ -15,6 +15,8 @@ from typing import Literal
 
 import pygit2
 
+from host.standing import is_folder
+
 Origin = Literal["history", "remote", "manager", ""]
 """The repository's history before the agent began; what a remote has by what the repository says now; a hook manager;
 or unknown."""
@@ -106,7 +108,7 @@ def _opened(folder: Path) -> pygit2.Repository | None:
     try:
         if stat.S_ISDIR(link.lstat().st_mode) and not all(map(_is_plain, (link / name for name in READ_BY_GIT))):
             return None
-        return pygit2.Repository(str(folder)) if _is_plain(link) or link.is_dir() else None
+        return pygit2.Repository(str(folder)) if _is_plain(link) or is_folder(link) else None
     except (pygit2.GitError, OSError, ValueError, KeyError):
         return None
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from host.standing import is_file, is_folder
 from supervisor.runtime.sandbox.bubblewrap import Mount, read
 
 AT_THE_TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -136,7 +137,7 @@ class HostLayout:
         if common is None:
             return
         yield Mount("write", str(common))
-        if link.is_file():
+        if is_file(link):
             yield Mount("read", str(link))
         for path in _of_git(common):
             yield Mount("read", str(path))
@@ -157,7 +158,7 @@ class HostLayout:
         if stat.S_ISDIR(kind):
             return link
         common = self._checkout / ".git"
-        return common if stat.S_ISREG(kind) and common.is_dir() and common != link else None
+        return common if stat.S_ISREG(kind) and is_folder(common) and common != link else None
 
 
 def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 
+from host.standing import is_there
 from supervisor.core.tasks.queue import MachineFacts
 
 MIB = 2**20
@@ -24,4 +25,4 @@ def machine_facts(folders: Iterable[Path], now: float) -> MachineFacts:
 
 
 def _existing(folder: Path) -> Path:
-    return next((one for one in (folder, *folder.parents) if one.exists()), Path("/"))
+    return next((one for one in (folder, *folder.parents) if is_there(one)), Path("/"))

@@ -1,6 +1,7 @@
 """Capturing: what is in a checkpoint, what is not, and what it costs when nothing changed."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -379,6 +380,19 @@ def test_a_broken_repository_does_not_stop_a_capture(store: Store, workspace: Pa
     capturer.capture(MOMENT)
     (workspace / ".git/config").write_bytes(b"\0\0[[[")
     (workspace / ".git/HEAD").write_bytes(b"\xff\xfe")
+    (workspace / "new").write_text("new")
+    assert "new" in paths(store, capturer.capture(MOMENT))
+
+
+@pytest.mark.parametrize("place", ["", "within/"])
+@pytest.mark.parametrize("name", ["a" * 5_000, "a/" * 3_000, "nul\0", "\xff"])
+def test_a_git_file_that_names_what_none_can_be_does_not_stop_a_capture(
+    store: Store, workspace: Path, capturer: Capturer, place: str, name: str
+) -> None:
+    capturer.capture(MOMENT)
+    shutil.rmtree(workspace / ".git")
+    (workspace / "within").mkdir()
+    (workspace / f"{place}.git").write_bytes(b"gitdir: " + name.encode("latin-1"))
     (workspace / "new").write_text("new")
     assert "new" in paths(store, capturer.capture(MOMENT))
 

@@ -124,7 +124,7 @@ def test_a_bare_repository_is_refused_with_that(tmp_path: Path, workspace: Path)
         worktree_of(workspace)
 
 
-@pytest.mark.parametrize("content", ["", "gitdir: /nowhere\n", "nonsense"])
+@pytest.mark.parametrize("content", ["", "gitdir: /nowhere\n", f"gitdir: {'a' * 5_000}", "nonsense"])
 def test_what_leads_to_no_repository_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / ".git").write_text(content)
     with pytest.raises(UsageError, match="leads to no git repository"):

@@ -47,6 +47,7 @@ async def test_a_repository_that_cannot_be_is_refused_with_what_is_wrong(tmp_pat
         (str(tmp_path / "nowhere"), "does not exist"),
         (str(tmp_path / "file"), "is not a directory"),
         ("/nul\0", "NUL"),
+        ("/" + "a" * 5_000, "does not exist"),
     ):
         await refused(problem, repository=repository)
 

@@ -174,6 +174,19 @@ def test_another_repository_where_a_worktree_was_is_no_worktree(repo: Path, tmp_
     assert list(target.worktrees(repo, {str(tmp_path / "other")})) == [repo, tmp_path / "other"]
 
 
+@pytest.mark.parametrize("place", ["repo/.git/worktrees/other/gitdir", "other/.git"])
+def test_a_path_that_none_can_be_in_place_of_a_worktrees_names_no_worktree(
+    repo: Path, tmp_path: Path, place: str
+) -> None:
+    """An agent can write both, and no merge of others may wait for it."""
+    git(repo, "worktree", "add", "-q", str(tmp_path / "other"), "main")
+    (tmp_path / place).write_text(
+        f"gitdir: /{'a' * 5_000}/.git\n".removeprefix("" if "other/.git" in place else "gitdir: ")
+    )
+    assert moved(repo) == ()
+    assert list(target.worktrees(repo)) == [repo]
+
+
 def test_of_two_checkouts_of_which_one_cannot_follow_neither_does(repo: Path, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", str(tmp_path / "other"), "main")
     git(repo, "checkout", "-q", "--ignore-other-worktrees", "main")
