@@ -19,9 +19,11 @@ class Watchers:
     """
 
     def __init__(self, detectors: Sequence[Detector]) -> None:
-        self._of = {
-            kind: tuple(one for one in detectors if kind in getattr(one, "watches", EVERYTHING)) for kind in EVERYTHING
-        }
+        of: dict[type, list[Detector]] = {kind: [] for kind in EVERYTHING}
+        for one in detectors:
+            for kind in EVERYTHING.intersection(getattr(one, "watches", EVERYTHING)):
+                of[kind].append(one)
+        self._of = {kind: tuple(watching) for kind, watching in of.items()}
 
     def of(self, observation: Observation) -> tuple[Detector, ...]:
         """Those that want to be shown this, in order."""

@@ -7,6 +7,7 @@ issues that are open. The detector of resources reports the approach to a limit;
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from operator import attrgetter
 
 from interventions.contract import ResourceUsage
 from monitors.contract.actions import Action, Review
@@ -56,6 +57,8 @@ LIMITED = (
     Limited("max_file_operations", "file_operations", "limit of file operations is reached: {used:.0f} of {limit:g}"),
 )
 
+_USED, _MOST = attrgetter(*(each.used for each in LIMITED)), attrgetter(*(each.limit for each in LIMITED))
+
 SPENT = tuple(each for each in LIMITED if each.spent)
 """Those of spending, which are asked with each call."""
 
@@ -85,8 +88,7 @@ def due(
         settings: The response at a limit.
         working: Whether the model is at work: one that is not spends nothing more, unless it gets a message about it.
     """
-    for each in LIMITED:
-        used, limit = getattr(usage, each.used), getattr(limits, each.limit)
+    for each, used, limit in zip(LIMITED, _USED(usage), _MOST(limits), strict=True):
         part = used / limit if used and limit else 0.0
         if (part < EASED and not issues) or (each.spent and not working):
             continue

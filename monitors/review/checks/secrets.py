@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import islice, pairwise
 
 from monitors.review.languages.project.builds import is_source
@@ -120,6 +121,12 @@ def marked(text: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=64)
+def _holds_secrets(folder: str) -> bool:
+    """Whether secrets may lie in a directory; remembered, for most commands work in the same one."""
+    return marked(folder)
+
+
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Look for secrets among the words and the input."""
     if "/" in invocation.program and marked(invocation.program[:MAX_WORD]):
@@ -159,7 +166,7 @@ def _as_files(invocation: Invocation) -> Iterator[Arg]:
 def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Secrets that the words name, send or show."""
     sends = invocation.name in SENDERS
-    among_secrets = marked(invocation.cwd)
+    among_secrets = _holds_secrets(invocation.cwd)
     before = ""
     for word in invocation.args:
         if invocation.mounts and word[:1] == "/":

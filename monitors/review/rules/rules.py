@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from monitors.contract.effects import EffectType
 from monitors.review.rules import levels
@@ -109,7 +109,6 @@ def readings(program: Program) -> list[str]:
 
 
 Meaning = TypeVar("Meaning")
-Remembered = TypeVar("Remembered")
 
 
 class ProgramRules(Generic[Meaning]):
@@ -144,8 +143,7 @@ class RuleBook:
         self._rules: dict[str, list[tuple[str, Rule]]] = {}
         self._readings: dict[str, ProgramRules[None]] = {}
         self._uses: dict[str, ProgramRules[Rule]] = {}
-        self._reading: dict[Line, bool] = {}
-        self._meaning: dict[Line, list[Rule]] = {}
+        self._meanings: dict[Line, LineMeaning] = {}
         for program in known:
             self._add_program(program)
         for rule in self.rules:
@@ -179,11 +177,22 @@ class RuleBook:
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
         line = _line(invocation, operands)
+        return self._of_both(invocation, operands) if line is None else self._known(line, invocation, operands).rules
+
+    def meaning(self, invocation: Invocation, operands: list[Arg]) -> "LineMeaning":
+        """The rules that mean this invocation, and whether it is known to change nothing."""
+        line = _line(invocation, operands)
         if line is None:
-            return self._of_both(invocation, operands)
-        known = self._meaning.get(line)
+            return LineMeaning(self._of_both(invocation, operands), self._only_reads(invocation, operands))
+        return self._known(line, invocation, operands)
+
+    def _known(self, line: "Line", invocation: Invocation, operands: list[Arg]) -> "LineMeaning":
+        known = self._meanings.get(line)
         if known is None:
-            known = _kept(self._meaning, line, self._of_both(invocation, operands))
+            if len(self._meanings) >= MAX_LINES:
+                self._meanings.clear()
+            known = LineMeaning(self._of_both(invocation, operands), self._only_reads(invocation, operands))
+            self._meanings[line] = known
         return known
 
     def _of_both(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
@@ -218,10 +227,7 @@ class RuleBook:
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
         line = _line(invocation, operands)
-        if line is None:
-            return self._only_reads(invocation, operands)
-        known = self._reading.get(line)
-        return _kept(self._reading, line, self._only_reads(invocation, operands)) if known is None else known
+        return self._only_reads(invocation, operands) if line is None else self._known(line, invocation, operands).reads
 
     def _only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         readings = _met(invocation.name, self._reads, self._readings)
@@ -233,6 +239,15 @@ class RuleBook:
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""
         return self.programs
+
+
+class LineMeaning(NamedTuple):
+    """Knowledge of a command line."""
+
+    rules: list[Rule]
+    """Those that mean it."""
+    reads: bool
+    """Whether it is known to change nothing."""
 
 
 Line = tuple[str, ...]
@@ -251,13 +266,6 @@ def _line(invocation: Invocation, operands: list[Arg]) -> Line | None:
     if invocation.input.given or len(args) > MAX_LINE or sum(map(len, args)) > MAX_CHARACTERS:
         return None
     return (invocation.name, *map(str, args), "\0", *map(str, operands))  # a word would keep the whole walk
-
-
-def _kept(known: dict[Line, Remembered], line: Line, found: Remembered) -> Remembered:
-    if len(known) >= MAX_LINES:
-        known.clear()
-    known[line] = found
-    return found
 
 
 def _met(

@@ -267,13 +267,13 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
         return
     own = id(invocation) in scene.own
     invocation, operands = without_comments(scene, invocation, operands)
-    rules = scene.book.matching(invocation, operands)
+    rules, reads = scene.book.meaning(invocation, operands)
     for rule in rules:
         found = _held(scene, invocation, _fitted(scene, invocation, rule))
         yield _eased(found) if own and takes_back(rule.effect) else found
     program = scene.book.programs.get(invocation.name)
     if program is not None:
-        if not rules and not scene.book.only_reads(invocation, operands):
+        if not rules and not reads:
             yield _destroyed(program, invocation, operands) or _whole(scene, program, invocation, operands)
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         for guess in verbs.check(invocation, operands):

@@ -15,6 +15,9 @@ from monitors.review.verdict.scopes import LOCAL_CLUSTER, names_production
 
 _MAKES = frozenset({"create", "launch", "add", "mb", "install", "mk", "make", "createdb", "clone"})
 """Verbs behind which the name of what is made stands; what is started was there before."""
+_MAKERS = frozenset({"git", "createdb", "docker-compose", "podman-compose"})
+_SAYS_SO = _MAKES | {"compose"}
+"""Words of which one is in each command of another program that makes something, unless an option names it."""
 _NAMES = frozenset({"--name", "--hostname", "--cluster-name", "--profile"})
 """Options whose value is the name of what is made."""
 _NOUNS = frozenset({"pod", "pods", "ns", "namespace", "cluster", "clusters", "deployment", "deploy", "job", "volume", "container", "network", "svc", "service", "instance", "instances", "vm", "machine", "bucket", "database", "db", "worktree", "branch", "environment"})  # fmt: skip
@@ -69,7 +72,7 @@ def own_things(
             and not names_production(one)
         ) or (tried and _of_trial(one, known, places)):
             found.add(id(one))
-        if id(one) not in doubted:
+        if id(one) not in doubted and _may_make(one):
             known.update(_made(one, places))
         if tried:
             known.difference_update(_turned_away(one, places))
@@ -173,6 +176,11 @@ def _compose(one: Invocation) -> str:
         return ""
     before = takewhile(lambda word: word not in ("up", "down", "run", "create", "rm", "start"), one.args[1:])
     return f"compose/{' '.join(before)} in {one.cwd}"
+
+
+def _may_make(one: Invocation) -> bool:
+    """Whether a command may make something, which most do not."""
+    return one.name in _MAKERS or not _SAYS_SO.isdisjoint(one.args) or any(word[:2] == "--" for word in one.args)
 
 
 def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:

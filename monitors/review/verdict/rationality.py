@@ -51,9 +51,13 @@ def rationality(action: Action, context: ReviewContext, touches: Sequence[Touch]
         _efficiency(action, summary, context.history),
         _completeness(summary),
     )
-    score = sum(weight * score for weight, (score, _) in zip(WEIGHTS.values(), answers, strict=True))
-    parts = dict(zip(WEIGHTS, (score for score, _ in answers), strict=True))
-    return Rationality(round(score, 3), parts, tuple(reason for _, reason in answers if reason))
+    score, parts, reasons = 0.0, dict[str, float](), list[str]()
+    for (name, weight), (part, reason) in zip(WEIGHTS.items(), answers, strict=True):
+        score += weight * part
+        parts[name] = part
+        if reason:
+            reasons.append(reason)
+    return Rationality(round(score, 3), parts, tuple(reasons))
 
 
 def summarised(action: Action) -> str:
@@ -83,14 +87,13 @@ def _alignment(summary: str, context: ReviewContext, touches: Sequence[Touch], w
                 0.6 * (1 - share), 3
             ), f"{outside[0]} is not among the paths that the task is expected to touch"
         return 1.0, ""
-    wanted = _wanted(" ".join((task.prompt[:20_000], *task.goals)))
-    return (1.0, "") if wanted.intersection(_words(summary)) else (UNKNOWN, "")
+    return (UNKNOWN, "") if _wanted(task.prompt, task.goals).isdisjoint(_words(summary)) else (1.0, "")
 
 
 @lru_cache(maxsize=64)
-def _wanted(text: str) -> frozenset[str]:
+def _wanted(prompt: str, goals: tuple[str, ...]) -> frozenset[str]:
     """The words of a task; remembered, for each call of its agent is compared with them."""
-    return frozenset(islice(_words(text), MAX_WORDS))
+    return frozenset(islice(_words(" ".join((prompt[:20_000], *goals))), MAX_WORDS))
 
 
 def _expected(path: str, globs: Sequence[str], roots: Sequence[str]) -> bool:
@@ -129,5 +132,8 @@ def _efficiency(action: Action, summary: str, history: Sequence[PastCall]) -> tu
 
 
 def _completeness(summary: str) -> tuple[float, str]:
-    found = _PLACEHOLDER.search(summary) if any(mark in summary for mark in _PLACEHOLDER_MARKS) else None
-    return (0.3, f"`{found[0]}` looks like a place to be filled in") if found else (0.9, "")
+    for mark in _PLACEHOLDER_MARKS:
+        if mark in summary:
+            found = _PLACEHOLDER.search(summary)
+            return (0.3, f"`{found[0]}` looks like a place to be filled in") if found else (0.9, "")
+    return 0.9, ""

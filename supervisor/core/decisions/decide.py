@@ -39,6 +39,7 @@ from supervisor.protocol.events import (
     Event,
     FrameRejected,
     IncidentOpened,
+    InputAccepted,
     InterventionChosen,
     InterventionJudged,
     IssueSeen,
@@ -136,7 +137,9 @@ class Decider:
         """
         if not memory.calm:
             return self._due(memory, now, seq)
-        return (self._overspent(memory, now) or self._issue(memory, now, seq)) if memory.usage_seen else None
+        if not memory.usage_seen or isinstance(now, InputAccepted):  # by a line that the CLI gets, nothing is used
+            return None
+        return self._overspent(memory, now) or self._issue(memory, now, seq)
 
     def _due(self, memory: Memory, now: Event, seq: int) -> AnyEvent | None:
         if memory.state.ended:

@@ -204,7 +204,7 @@ class Memory:
             or self.processes.ending is not None
             or self.requested is not None
             or self.restating.due
-            or self.pausing.due(self.state, self.summary.turns)
+            or (self.pausing.pause is not None and self.pausing.due(self.state, self.summary.turns))
             or self.requests.unread is not None
             or self.noted.due
         )

@@ -178,7 +178,7 @@ def _tokens(figures: Mapping[str, Any]) -> Spent:
 
 def _number(value: object) -> float | None:
     """Return a figure that can be one: the CLI's line is not to be trusted to hold some."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e15:
         return None
     return value
 
