@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -82,16 +82,16 @@ class Look(NamedTuple):
 @cache
 def modules() -> dict[str, Look]:
     """Look through every module once, for all tests here."""
-    trees = ((path, ast.parse(path.read_text())) for path in sources())
+    nodes = ((path, list(ast.walk(ast.parse(path.read_text())))) for path in sources())
     return {
-        str(path.relative_to(ROOT)): Look(sorted(set(starts(tree))), asks_children(tree), set(commands(tree)))
-        for path, tree in trees
+        str(path.relative_to(ROOT)): Look(sorted(set(starts(each))), asks_children(each), set(commands(each)))
+        for path, each in nodes
     }
 
 
-def starts(tree: ast.AST) -> Iterator[str]:
+def starts(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names of what starts a program in a module, however they were imported."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module, name = node.value.id, node.attr
             if name in STARTS.get(module, ()) or (module == "os" and name.startswith(("exec", "spawn"))):
@@ -118,27 +118,32 @@ def test_the_look_finds_each_way_to_start_a_program() -> None:
         "import os\nos.execvp('git', [])",
         "import os\nos.system('git status')",
     ):
-        assert list(starts(ast.parse(text)))
+        assert list(starts(ast.walk(ast.parse(text))))
 
 
 def test_programs_are_run_by_known_places_alone() -> None:
     assert {path for path, look in modules().items() if look.asks} == set(RUNNERS)
 
 
-def asks_children(tree: ast.AST) -> bool:
+def asks_children(nodes: Iterable[ast.AST]) -> bool:
     return any(
         isinstance(node, ast.ImportFrom | ast.Import) and "host.children" in ast.unparse(node).replace(" import ", ".")
-        for node in ast.walk(tree)
+        for node in nodes
     )
 
 
-def commands(tree: ast.AST) -> Iterator[str]:
+def name_of(called: ast.expr) -> str:
+    """The last name of what is called."""
+    return str(getattr(called, "attr", getattr(called, "id", "")))
+
+
+def commands(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """What stands first in a list, or is looked for on PATH: the programs that could be started."""
-    for node in ast.walk(tree):
+    for node in nodes:
         first = None
         if isinstance(node, ast.List | ast.Tuple) and node.elts:
             first = node.elts[0]
-        elif isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith("which"):
+        elif isinstance(node, ast.Call) and node.args and name_of(node.func).endswith("which"):
             first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             yield first.value
