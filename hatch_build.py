@@ -87,14 +87,13 @@ class CompilingBuildHook(BuildHookInterface):  # type: ignore[type-arg,misc]
             shutil.rmtree(self._folder)
 
 
-def compile_pure(root: Path, into: Path, wanted: Iterable[str] = PURE, *, to_its_end: bool = True) -> list[str]:
+def compile_pure(root: Path, into: Path, wanted: Iterable[str] = PURE) -> list[str]:
     """Compile modules of the pure packages by mypyc.
 
     Args:
         root: The checkout.
         into: A folder, which gets a copy of their packages and beside each compiled module what is loaded in its place.
         wanted: Files and folders of PURE.
-        to_its_end: Whether the compiler of C is run too: it takes minutes, mypyc alone seconds.
 
     Returns:
         The paths of the compiled modules, below that folder.
@@ -102,27 +101,29 @@ def compile_pure(root: Path, into: Path, wanted: Iterable[str] = PURE, *, to_its
     Raises:
         subprocess.CalledProcessError: It could not be done; what mypyc or the compiler of C said was printed.
     """
+    modules = copy_pure(root, into, wanted)
+    subprocess.run([sys.executable, "-P", "-c", _COMPILE, *modules], cwd=into, check=True)
+    shutil.rmtree(into / "build")
+    return sorted(str(path.relative_to(into)) for path in into.rglob("*.so"))
+
+
+def copy_pure(root: Path, into: Path, wanted: Iterable[str] = PURE) -> list[str]:
+    """Copy the packages of what is compiled into a folder, and name the modules there that mypyc is to compile."""
     for package in sorted({Path(each).parts[0] for each in PURE}):  # all: with their types more is made faster
         shutil.copytree(root / package, into / package, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     found = {path for each in wanted for path in (into / each).rglob("*.py")} | {into / each for each in wanted}
     modules = sorted(
         str(path.relative_to(into)) for path in found if path.suffix == ".py" and path.name != "__init__.py"
     )
-    modules = [each for each in modules if each not in INTERPRETED]
-    subprocess.run([sys.executable, "-P", "-c", _TRANSLATE + _COMPILE * to_its_end, *modules], cwd=into, check=True)
-    shutil.rmtree(into / "build")
-    return sorted(str(path.relative_to(into)) for path in into.rglob("*.so"))
+    return [each for each in modules if each not in INTERPRETED]
 
 
-_TRANSLATE = """
+_COMPILE = """
 import os, sys
 from mypyc.build import mypycify
 from setuptools import Distribution
 options = ["--config-file=", "--ignore-missing-imports"]
 made = mypycify([*options, *sys.argv[1:]], opt_level="2", debug_level="0", multi_file=True, group_name="chaperon")
-"""
-
-_COMPILE = """
 command = Distribution({"name": "chaperon", "ext_modules": made}).get_command_obj("build_ext")
 command.inplace, command.parallel = True, os.cpu_count()
 command.ensure_finalized()
