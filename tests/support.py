@@ -96,13 +96,12 @@ def holds_open(path: Path) -> bool:
 def processes_in(workspace: Path) -> list[psutil.Process]:
     """The processes whose working directory is at or below the workspace, this one left out."""
     found = []
-    for process in psutil.process_iter():
-        try:
-            where = Path(process.cwd())
-        except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
-            continue
-        if process.pid != os.getpid() and where.is_relative_to(workspace):
-            found.append(process)
+    for pid in psutil.pids():
+        with contextlib.suppress(psutil.NoSuchProcess, OSError):
+            # Many tests look again and again: with an object for each process and each path it took three times as long.
+            where = os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)")  # noqa: PTH115
+            if f"{where}/".startswith(f"{workspace}/") and pid != os.getpid():
+                found.append(psutil.Process(pid))
     return found
 
 
