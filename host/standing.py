@@ -1,4 +1,4 @@
-"""What stands at a path that others name: a path of which the kernel can say nothing names nothing.
+"""Looks at a path that others name: a path of which the kernel can say nothing names nothing.
 
 `pathlib` raises for a name that is too long and for a folder that may not be entered (Python 3.11 to 3.13). Whoever may
 write a path, as an agent in a `.git` of its workspace, would so end what reads it.
