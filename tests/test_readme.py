@@ -27,6 +27,7 @@ from supervisor.runtime.assembly.plugins import DETECTORS, load
 from supervisor.runtime.assembly.review_settings import review_settings
 from tests.docs import ROOT
 from tests.sources import PACKAGES, sources
+from tests.stages import forked
 
 README = (ROOT / "README.md").read_text()
 
@@ -243,13 +244,9 @@ async def test_the_commands_to_a_daemon_run_one_after_another(
 ) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-    async with (
-        ScriptedModel(LONG_CALL) as model,
-        await anyio.open_process(
-            ["chaperon", "serve"], env={**shell, "ANTHROPIC_BASE_URL": model.url}, cwd=tmp_path
-        ) as daemon,
-    ):
+    async with ScriptedModel(LONG_CALL) as model:
         shell = {**shell, "ANTHROPIC_BASE_URL": model.url}
+        daemon = forked.Program(["supervisor.cli", "serve"], env=shell, cwd=tmp_path)
         try:
             with anyio.fail_after(30):
                 while not (place / "run" / "chaperon" / "chaperon.sock").exists():
@@ -264,6 +261,8 @@ async def test_the_commands_to_a_daemon_run_one_after_another(
                         await model.wait_for_step(0)
         finally:
             daemon.terminate()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(daemon.wait)
 
 
 def heading_ids(text: str) -> set[str]:
