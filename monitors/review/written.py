@@ -25,7 +25,7 @@ _TEXT_ONLY = re.compile(r"/(?:fixtures?|testdata|test_data|__snapshots__|snapsho
 _GRAVE = (
     "shell.run-download", "shell.run-hidden", "shell.fork-bomb", "shell.handed", "network.raw", "code.hidden", "code.remote-shell", "secrets.",
     "chaperon.", "process.kill-all", "process.kill-guard", "files.write-device", "files.startup-handed", "files.write-startup", "containers.",
-    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many", "money.", "packages.redirect", "packages.run-strange", "packages.source",
+    "disk.", "shell.too-much", "schedule.", "environment.runs", "abuse.", "message.many", "money.", "packages.redirect", "packages.run-strange", "packages.source", "cloud.open",
 )  # fmt: skip
 """Beginnings of the rules that count wherever the commands run."""
 _HERE = ("files.delete-outside", "files.delete-top", "files.delete-system", "files.delete-repository", "files.delete-secret", "files.write-secret", "files.delete-device")  # fmt: skip

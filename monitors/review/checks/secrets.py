@@ -78,7 +78,7 @@ _MARKS = (
 )
 """Words of which every secret path has one, in lower case; only then is the path worked out. They are looked for one by
 one: an expression of all of them takes 200 ns a character."""
-_ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd", ":", "true"})  # fmt: skip
+_ONLY_NAMES = frozenset({"ls", "dir", "stat", "test", "[", "[[", "find", "echo", "printf", "chmod", "chown", "chgrp", "dirname", "basename", "realpath", "readlink", "which", "du", "mkdir", "rm", "touch", "tree", "namei", "git", "cd", "locate", "getfacl", "setfacl", "lsattr", "restorecon", "tee", "truncate", "ssh-keygen", "ssh-add", "ssh", "sftp", "sudoedit", "visudo", "seq", "shred", "unlink", "pushd", "mosh", "autossh", "chattr", "systemctl", "passwd", ":", "true"})  # fmt: skip
 """Programs to which a path is a name: they show or change the name, not the content. ssh uses keys and does not show
 them."""
 _LISTED = frozenset({"cpio", "pax", "xargs", "tar", "rsync", "zip", "vim", "parallel", "tee-in"})

@@ -118,11 +118,12 @@ _HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load
 
 
 _LOADED = sought(
-    r"\b(?:source(?:_url)?|sys\.source|include(?:_once)?)\s?\(?\s?(?:(?:url|download)\(\s?)?[\"']https?://(?!localhost\b|127\.)"
+    r"\b(?:(?:source(?:_url)?|sys\.source)\s?\(|include(?:_once)?\s?\(?)\s?(?:(?:url|download)\(\s?)?[\"']https?://(?!localhost\b|127\.|rubygems\.org\b)"
     r"|\burl-(?:retrieve|insert|copy)[\w-]{0,40}[^\0]{0,600}?\((?:eval-(?:region|buffer|current-buffer)|load(?:-file)?)\b",
     "source include url-",
 )
-"""Code of another machine that R, Julia, PHP or Emacs runs as it is loaded."""
+"""Code of another machine that R, Julia, PHP or Emacs runs as it is loaded. Without brackets, `source` is Ruby's word
+for where packages come from."""
 _PUT_TOGETHER = sought(
     r"\b(?:eval|instance_eval|class_eval|Function|system|exec|execSync|popen)\s?\(?[^;\n]{0,400}?(?:\.to_i\(\s?16\s?\)|\.hex\b|\.chr\b|\bhex2bin\(|\.fromCharCode\b|\.fromCodePoint\b)",
     "eval Function system exec popen",
@@ -304,7 +305,7 @@ _KILLS_PARENT = sought(
     "kill",
 )
 _RUNS_ANSWER = sought(
-    r"\.then\(\s*(?:eval|Function|new Function)\b|\bFunction\([\"'\w$][^()\n]{0,100},\s?[A-Za-z_$][\w$]{0,40}\s?\)|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
+    r"\(\s?0\s?,\s?eval\s?\)\s?\(|\bGroovyShell\b[^\n]{0,60}\.(?:evaluate|run|parse)\(|\.then\(\s*(?:eval|Function|new Function)\b|\bFunction\([\"'\w$][^()\n]{0,100},\s?[A-Za-z_$][\w$]{0,40}\s?\)|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
     r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)",
     "eval Function vm.run",
 )

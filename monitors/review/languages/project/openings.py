@@ -26,6 +26,7 @@ _STORE = later(
     r"\ballow\s{1,9}(?:read\s{0,9},\s{0,9})?(?:write|create|update|delete)\b[\w\s,]{0,60}(?::\s{0,9}if\s{1,9}true\b|;)|\"\.write\"\s{0,9}:\s{0,9}\"?true\b"
 )
 
+_ENDPOINT = later(r"public_access_cidrs[ \t]{0,40}=[ \t]{0,9}\[[ \t\n]{0,40}\"(?:0\.0\.0\.0/0|::/0)\"|\bauthorized_networks\b[^}]{0,300}?\bvalue[ \t]{0,40}=[ \t]{0,9}\"0\.0\.0\.0/0\"")  # fmt: skip
 _ROLE = later(r"assume_role_policy\b[^}]{0,2000}?\bPrincipal\"?[ \t]{0,9}[=:][ \t]{0,9}(?:\{[ \t]{0,9}\"?AWS\"?[ \t]{0,9}[=:][ \t]{0,9})?\[?\"\*\"")  # fmt: skip
 _CLUSTER = later(r"^kind:[ \t]{0,9}(?:Cluster)?RoleBinding\b(?:(?!^---)[\s\S]){0,4000}?\bname:[ \t]{0,9}[\"']?system:(?:unauthenticated|anonymous|authenticated)\b", re.MULTILINE)  # fmt: skip
 _MANIFEST = later(r"\.ya?ml$")
@@ -78,6 +79,8 @@ def openings(path: str, text: str) -> Iterator[str]:
                 yield "a port of a shell, a database or all of them"
         if _DATABASE.search(text):
             yield "a database"
+        if _ENDPOINT.search(text):
+            yield "an endpoint"
         if _ROLE.search(text):
             yield "a role"
     elif _MANIFEST.search(path) and "RoleBinding" in text and _CLUSTER.search(text):

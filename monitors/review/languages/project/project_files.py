@@ -93,6 +93,13 @@ def _unquoted(value: str) -> str:
 _EXPRESSION = later(r"\$\{\{([^{}]{0,200})\}\}")
 
 
+_SECRET_VARIABLE = later(
+    r"^\s{1,40}([A-Za-z_]\w{0,60}):\s{0,9}[\"']?(\$\{\{\s{0,9}(?:toJSON\(\s{0,9}secrets\s{0,9}\)|secrets\.\w{1,80})\s{0,9}\}\})",
+    re.MULTILINE,
+)
+"""A variable that has a secret of the forge, or all of them."""
+
+
 def _continuous_integration(text: str) -> Iterator[Recipe]:
     """Commands of a CI file; its expressions for secrets become names of variables that say so."""
 
@@ -101,8 +108,11 @@ def _continuous_integration(text: str) -> Iterator[Recipe]:
         before = match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
         return f"'\"{name}\"'" if before.count("'") % 2 else name  # no quotes keep the forge from putting it in
 
+    set_before = {match[1]: match[2] for match in islice(_SECRET_VARIABLE.finditer(text), MAX_RECIPES)}
     for recipe in _yaml_commands(text):
-        yield recipe._replace(code=_EXPRESSION.sub(value, recipe.code), elsewhere=True)
+        assigned = [f"{name}={secret}\n" for name, secret in set_before.items() if f"${name}" in recipe.code]
+        code = _EXPRESSION.sub(value, "".join(assigned) + recipe.code)
+        yield recipe._replace(code=code, elsewhere=True)
     for command in commands_in(text):
         yield Recipe("text", _EXPRESSION.sub(value, command), elsewhere=True)
 
@@ -234,6 +244,16 @@ def _requirements(text: str) -> Iterator[Recipe]:
 
 
 _GENERATES = later(r"^//go:generate[ \t]{1,9}([^\n]{1,2000})", re.MULTILINE)
+_GEMS_FROM = later(r"^\s{0,20}source:?\s{0,9}\(?[\"'](https?://[^\s\"']{1,300})", re.MULTILINE)
+
+
+def _gems(text: str) -> Iterator[Recipe]:
+    """Code of a Gemfile, and where its packages come from, as the command that would name it."""
+    for match in islice(_GEMS_FROM.finditer(text), MAX_RECIPES):
+        yield Recipe("source", f"gem sources --add {shell_word(match[1])}")
+    yield from _whole("other")(text)
+
+
 _CARGO_RUNS = later(
     r"^\s{0,20}(?:rustc-wrapper|rustc-workspace-wrapper|rustc|rustdoc|runner|linker)\s{0,9}=\s{0,9}[\"']([^\n\"']{1,1000})",
     re.MULTILINE,
@@ -262,6 +282,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
     (later(r"\.(?:php|phtml)$"), _whole("other")),
     (later(r"\.go$"), _each(_GENERATES)),
+    (later(r"/Gemfile$|/gems\.rb$"), _gems),
     (later(r"/\.cargo/config(?:\.toml)?$"), _cargo),
     (later(r"/tox\.ini$"), _tox),
     (later(r"/[^/]+\.(?:tf|hcl)$"), _each(_TERRAFORM)),

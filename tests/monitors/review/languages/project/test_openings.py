@@ -36,6 +36,7 @@ def ingress(first: int, last: int, source: str = '["0.0.0.0/0"]', kind: str = "i
             "kind: ClusterRoleBinding\nroleRef:\n  name: cluster-admin\nsubjects:\n  - kind: Group\n    name: system:anonymous\n",
             "a cluster",
         ),
+        ("/infra/eks.tf", 'cluster_endpoint_public_access_cidrs = ["0.0.0.0/0"]\n', "an endpoint"),
         ("/firestore.rules", "match /{x=**} { allow read, write: if true; }", "a store for writing"),
         ("/database.rules.json", '{"rules": {".read": true, ".write": true}}', "a store for writing"),
     ],
