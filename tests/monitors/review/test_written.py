@@ -38,6 +38,13 @@ def wrote(path: str, content: str) -> Review:
         ("compose.yaml", "services:\n  a:\n    privileged: true\n    volumes:\n      - /:/host\n"),
         ("compose.yaml", "services:\n  a:\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"),
         (".devcontainer/devcontainer.json", f'{{"postCreateCommand": "{SH}"}}'),
+        (".devcontainer/devcontainer.json", '{"mounts": ["source=${localEnv:HOME}/.ssh,target=/k,type=bind"]}'),
+        ("CMakeLists.txt", f'project(a C)\nexecute_process(COMMAND sh -c "{SH}" OUTPUT_VARIABLE x)\n'),
+        ("CMakeLists.txt", 'add_custom_target(x COMMAND ls COMMAND rm -rf "$ENV{HOME}/notes" COMMENT "x")\n'),
+        ("cmake/a.cmake", 'file(REMOVE_RECURSE "$ENV{HOME}/notes")\n'),
+        ("jest.setup.js", f"require('child_process').execSync('{RM}')\n"),
+        ("src/setupTests.ts", f"import {{ execSync }} from 'child_process';\nexecSync('{RM}');\n"),
+        ("e2e/global-setup.ts", f"import {{ execSync }} from 'child_process';\nexport default () => execSync('{RM}');\n"),
         (".pre-commit-config.yaml", f"repos:\n- repo: local\n  hooks:\n  - id: x\n    entry: sh -c '{SH}'\n"),
         ("build.rs", 'fn main(){ std::process::Command::new("rm").args(["-rf","/home/ann/notes"]).status(); }'),
         ("tox.ini", f"[testenv]\ncommands =\n    pytest\n    {RM}\n"),
@@ -98,6 +105,14 @@ def test_what_others_would_run_is_stopped_where_it_is_written(path: str, content
         (".husky/pre-commit", "npx lint-staged\n"),
         (".vscode/tasks.json", '{"tasks": [{"command": "npm run build", "args": ["-c", "x"]}]}'),
         ("tox.ini", "[testenv]\ndeps = pytest\ncommands = pytest {posargs}\n"),
+        (
+            "CMakeLists.txt",
+            ("execute_process(COMMAND git rev-parse HEAD OUTPUT_VARIABLE SHA)\n"
+            "add_custom_target(docs COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/docs COMMAND doxygen)\n"
+            'file(REMOVE_RECURSE "${PROJECT_BINARY_DIR}/tmp")\n'),
+        ),
+        (".devcontainer/devcontainer.json", '{"mounts": ["source=${localWorkspaceFolder}/.cache,target=/c,type=bind"]}'),
+        ("vitest.setup.ts", "import { rmSync } from 'node:fs';\nrmSync('/tmp/app-test', { recursive: true });\n"),
     ],
 )  # fmt: skip
 def test_ordinary_contents_pass(path: str, content: str) -> None:

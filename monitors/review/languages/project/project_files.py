@@ -31,6 +31,7 @@ _ITEM = later(r'"((?:[^"\\\n]++|\\.)*+)"')
 
 def _json_commands(text: str) -> Iterator[Recipe]:
     """Commands of editors' and containers' settings."""
+    text = _LOCAL_ENVIRONMENT.sub(lambda found: "~" if found[1] == "HOME" else f"${found[1]}", text)
     args = [plain(item) for match in _JSON_LIST.finditer(text) for item in _ITEM.findall(match[2])]
     flags = [item for item in args if item.startswith(("--", "-v", "/")) or "source=" in item]
     mounts = [f"--mount={item}" if "source=" in item else item for item in flags]
@@ -266,6 +267,29 @@ def _cargo(text: str) -> Iterator[Recipe]:
     yield from _indexes(text)
 
 
+_CMAKE = later(
+    r"\bCOMMAND\s((?:\"(?:[^\"\\]|\\.){0,600}+\"|[^()\"]++)*+)|\bfile\s?\(\s?(?:REMOVE|REMOVE_RECURSE)\s([^()]{1,2000}+)\)"
+)
+"""Commands that CMake runs, up to the end of the call that names them, and files that it removes."""
+_CMAKE_ENDS = later(
+    r"\s(?:WORKING_DIRECTORY|COMMENT|VERBATIM|DEPENDS|BYPRODUCTS|TIMEOUT|(?:OUTPUT|ERROR|RESULTS?|COMMAND)_\w+)\b"
+)
+_CMAKE_PLACE = later(r"\$\{\w{1,40}_(?:SOURCE|BINARY|LIST)_DIR\}")
+"""Folders of the project and of its build."""
+_CMAKE_ENVIRONMENT = later(r"\$ENV\{(\w{1,80})\}")
+
+
+def _cmake(text: str) -> Iterator[Recipe]:
+    """Commands of a file of CMake, where its own folders are the working directory."""
+    for match in _CMAKE.finditer(text):
+        for code in re.split(r"\sCOMMAND\s", match[1]) if match[1] else [f"rm -rf {match[2]}"]:
+            code = _CMAKE_ENDS.split(code, 1)[0].replace("${CMAKE_COMMAND}", "cmake")
+            code = _CMAKE_ENVIRONMENT.sub(r"${\1}", _CMAKE_PLACE.sub(".", code))
+            yield Recipe("COMMAND", " ".join(code.split()))
+
+
+_LOCAL_ENVIRONMENT = later(r"\$\{(?:localEnv|env):(\w{1,80})(?::[^{}]{0,80})?\}")
+"""Variables in settings of editors and of their containers."""
 _UPDATES = later(r"^\s{0,20}(?:update|\w{1,40})\s{0,9}=\s{0,9}[\"']?!\s{0,9}([^\n\"']{1,1000})", re.MULTILINE)
 
 
@@ -280,6 +304,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Recipe]]], ...] 
     (later(r"/(?:conftest|setup|sitecustomize|usercustomize|noxfile|fabfile|tasks|dodo|SConstruct|wscript)(?:\.py)?$|\.pth$"), _whole("python")),
     (later(r"/(?:conf|gunicorn\.conf|celeryconfig|manage|env)\.py$|/(?:Tilt|Snake)file$"), _whole("python")),
     (later(r"/build\.rs$|\.config\.[cm]?[jt]s$|/[^/]+\.gradle(?:\.kts)?$|/meson\.build$|/\.(?:mocha|eslint|prettier|babel|stylelint)rc\.[cm]?js$|/(?:gulpfile|Gruntfile|webpack\.config|vite\.config|jest\.config|rollup\.config|eslint\.config|\.eslintrc|babel\.config|postcss\.config|next\.config)\.[cm]?[jt]s$|/Rakefile$|/[^/]+\.gemspec$|/Vagrantfile$|/build\.gradle(?:\.kts)?$|/Jenkinsfile$"), _whole("other")),
+    (later(r"/(?:jest|vitest|mocha|karma|cypress|playwright|test|tests|global)[.-]?(?:setup|teardown)[\w.-]{0,40}\.[cm]?[jt]sx?$|/setup[-_.]?(?:tests?|jest|vitest|env|files?)[\w.-]{0,40}\.[cm]?[jt]sx?$|/global(?:Setup|Teardown)\.[cm]?[jt]s$|/cypress/support/[^/]+\.[jt]s$", re.IGNORECASE), _whole("other")),
+    (later(r"/CMakeLists\.txt$|\.cmake$"), _cmake),
     (later(r"\.(?:php|phtml)$"), _whole("other")),
     (later(r"\.go$"), _each(_GENERATES)),
     (later(r"/Gemfile$|/gems\.rb$"), _gems),
