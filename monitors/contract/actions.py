@@ -89,12 +89,13 @@ class Origin:
 
     path: str
     """Absolute; with a slash at its end it stands for all below. Of a remote: the directory, `#` and its name."""
-    how: Literal["downloaded", "decoded", "cloned", "written", "harmful", "secret", "remote", "made", "own"]
+    how: Literal["downloaded", "decoded", "cloned", "written", "harmful", "secret", "remote", "pipe", "made", "own"]
     """`cloned`: git brought the whole folder.
     `written`: the agent wrote or changed a script that is longer than a review reads.
     `harmful`: the agent wrote code there that does what no review lets a command do; `by` says what.
     `secret`: the value of a variable that is named as a secret was written to it.
     `remote`: added or turned by git. `made`: a thing that is no file, under a name of its own: a container, a stash.
+    `pipe`: made by mkfifo; what is read from it is written later.
     `own`: written, read or taken away by the agent, so that nothing counts any
     more."""
     by: str

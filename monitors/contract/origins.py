@@ -11,7 +11,7 @@ MAX_KNOWN = 200
 """Most origins kept of a run; past it, the directory that has most of them stands for these."""
 
 
-_BY_DANGER = ("own", "made", "remote", "secret", "written", "harmful", "cloned", "decoded", "downloaded")
+_BY_DANGER = ("own", "made", "remote", "pipe", "secret", "written", "harmful", "cloned", "decoded", "downloaded")
 
 
 class Origins:

@@ -14,7 +14,7 @@ from functools import cache, partial
 from monitors.contract.actions import Origin
 from monitors.contract.origins import below
 from monitors.review.checks.carried import confides
-from monitors.review.checks.shells import DECODERS, downloads, from_strangers
+from monitors.review.checks.shells import DECODERS, PIPES, downloads, from_strangers, pipes
 from monitors.review.languages.code.uses import MAX_CODE
 from monitors.review.languages.project.builds import BUILDERS, BUILDS, SCRIPT_OPTIONS, SHOWS
 from monitors.review.rules import levels
@@ -102,6 +102,8 @@ def left(scene: Scene, walk: Walk) -> Iterator[Origin]:
         if one.name == "git":
             yield from _remotes(scene, one)
             yield from _cloned(scene, one)
+        elif one.name in PIPES:
+            yield from (Origin(path, "pipe", one.text()[:MAX_BY]) for path in pipes(scene, one))
         elif scene.past and one.name in _READERS:
             yield from (_own(path) for word in one.args if (path := _read(scene, one, word)))
 
@@ -265,7 +267,14 @@ _TARGETS = re.compile(
 
 def _of_project(scene: Scene, one: Invocation) -> Iterator[Finding]:
     """Yield a finding for the build of a folder that an earlier call brought, and in which nothing was read."""
-    if one.name not in BUILDERS or one.inside:
+    if one.inside or (one.name not in BUILDERS and one.name not in _INSTALLERS):
+        return
+    for folder in _installed(scene, one):
+        origin = _known(scene.past, f"{folder}/setup.py")
+        if origin is not None and origin.how in _PROJECTS:
+            yield _built(scene, one, folder, origin, "installs")
+            return
+    if one.name not in BUILDERS:
         return
     at = next(
         (
@@ -278,13 +287,29 @@ def _of_project(scene: Scene, one: Invocation) -> Iterator[Finding]:
     folder = scene.places.absolute(at, one.cwd) if at else one.cwd or scene.places.cwd
     origin = _known(scene.past, f"{folder.rstrip('/')}/Makefile")
     if origin is not None and origin.how in _PROJECTS and (not one.args or any(map(_TARGETS.match, one.operands()))):
-        yield Finding(
-            "shell.run-brought",
-            levels.HARM if one.elevated or from_strangers(origin.by) else levels.CARE,
-            f"builds {scene.places.shown(folder)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
-            "Read its build files first.",
-            effect=effect("code_execution", f"builds what an earlier call has {origin.how}", target=folder),
-        )
+        yield _built(scene, one, folder, origin, "builds")
+
+
+_INSTALLERS = frozenset({"pip", "pip3", "pipx", "uv", "npm", "pnpm", "yarn", "bun", "cargo", "gem", "composer", "go"})
+"""Programs that install a folder which they are given, and run what it has for that."""
+
+
+def _installed(scene: Scene, one: Invocation) -> Iterator[str]:
+    """Yield the folders that a program is told to install."""
+    if one.name in _INSTALLERS and not {"install", "add", "i", "link", "require"}.isdisjoint(one.args[:3]):
+        for word in one.args[:100]:
+            if word.known and word[:1] != "-" and "://" not in word and ("/" in word or word[:1] == "."):
+                yield scene.path(word, one).rstrip("/")
+
+
+def _built(scene: Scene, one: Invocation, folder: str, origin: Origin, how: str) -> Finding:
+    return Finding(
+        "shell.run-brought",
+        levels.HARM if one.elevated or from_strangers(origin.by) else levels.CARE,
+        f"{how} {scene.places.shown(folder)}, which `{origin.by}` has {origin.how} in an earlier call, unread",
+        "Read its build files first.",
+        effect=effect("code_execution", f"{how} what an earlier call has {origin.how}", target=folder),
+    )
 
 
 def _of_source(scene: Scene, walk: Walk, one: Invocation) -> Iterator[Finding]:

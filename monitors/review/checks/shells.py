@@ -56,6 +56,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     use = shell_use(invocation)
     if use is not None:
         yield from _used(invocation, use)
+        yield _from_pipe(scene, invocation, use)
         return
     if invocation.name in ("eval", "source", "."):
         fed = [] if invocation.args else list(invocation.input.source)  # fish reads its input then
@@ -163,6 +164,45 @@ def _used(invocation: Invocation, use: ShellUse) -> Iterator[Finding | None]:
             "Write them to a file, and read it first.",
             effect=effect("code_execution", "a shell runs its input"),
         )
+
+
+PIPES = frozenset({"mkfifo", "mknod"})
+"""Programs that make pipes with a name."""
+_HANDS_ON = frozenset({"cat", "tail", "head", "tee", "dd", "pv"})
+
+
+def pipes(scene: Scene, one: Invocation) -> Iterator[str]:
+    """Yield the paths of the pipes that a command of `PIPES` makes."""
+    named = one.operands(("-m", "--mode"))
+    if one.name == "mknod":
+        named = named[:1] if named[1:2] == ["p"] else []
+    yield from (scene.path(word, one) for word in named if word.known)
+
+
+def _from_pipe(scene: Scene, invocation: Invocation, use: ShellUse) -> Finding | None:
+    """Return the finding for a shell that reads from a pipe with a name, into which anything may be written later."""
+    if invocation.input.text is not None or use.text is not None:
+        return None
+    # A launcher before it has its redirections: `nohup sh < p`.
+    around = [one for one in scene.commands if one is invocation or (invocation.via and one.input is invocation.input)]
+    read = [(redirect.target, one) for one in around for redirect in one.redirects if redirect.reads]
+    read += [(word, one) for one in invocation.input.source if one.name in _HANDS_ON for word in one.args]
+    read += [(use.file, invocation)] if use.file is not None else []
+    named = {scene.path(word, one) for word, one in read if word.known}
+    if not named:
+        return None
+    made = {path for one in scene.commands if one.name in PIPES for path in pipes(scene, one)}
+    made |= {path for path, origin in scene.past.items() if origin.how == "pipe"}
+    if named.isdisjoint(made):
+        return None
+    return Finding(
+        "shell.run-piped",
+        levels.HARM,
+        f"runs whatever is written into {scene.places.shown(min(named & made))} later, unread",
+        "Run the commands themselves.",
+        effect=effect("code_execution", "a shell runs what comes through a pipe"),
+        elevated=invocation.elevated,
+    )
 
 
 def _fetched_code(invocation: Invocation) -> Finding | None:

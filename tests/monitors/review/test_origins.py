@@ -381,3 +381,31 @@ def test_the_build_of_a_folder_that_an_earlier_call_cloned_is_warned_of() -> Non
     assert run(clone, "make -C t install").rule == "shell.run-brought"
     assert run(clone, "cd t && cargo build").rule == "shell.run-brought"
     assert run(clone, "make install").decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        ("mkfifo p; sh < p & echo ls > p",),
+        ("mknod p p; bash p &",),
+        ("mkfifo p", "nohup sh < p > /dev/null 2>&1 &"),
+        ("mkfifo p", "cat p | bash"),
+    ],
+)
+def test_no_shell_runs_what_is_written_into_a_pipe_later(calls: tuple[str, ...]) -> None:
+    assert run(*calls).rule == "shell.run-piped"
+    assert run(*calls).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    "calls", [("mkfifo p; gzip -c < p > a.gz & tar c src > p",), ("mkfifo p", "cat p | grep error &"), ("sh < p",)]
+)
+def test_other_programs_may_read_pipes_and_a_shell_files(calls: tuple[str, ...]) -> None:
+    assert run(*calls).decision is not Decision.BLOCK
+
+
+@pytest.mark.parametrize("install", ["pip install ./vendor/x", "pip install -e vendor/x", "npm install ./vendor/x"])
+def test_a_clone_of_strangers_is_not_installed_unread(install: str) -> None:
+    assert run("git clone https://git.stranger.example/x.git vendor/x", install).decision is Decision.BLOCK
+    assert run("git clone https://github.com/a/x vendor/x", install).rule == "shell.run-brought"
+    assert run(install).decision is Decision.ALLOW
