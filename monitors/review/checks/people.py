@@ -8,19 +8,20 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 from monitors.review.shell.invocation import Arg, Invocation
 
 EVERY_ONE = re.compile(
-    r"[\s#@<\"']*(?:all(?:[-_. ]?(?:hands|staff|users|company|customers|employees|team|subscribers))?|everyone|everybody|staff|company|customers|subscribers|newsletter|members|users|employees|general|announcements?|all-company)(?:@[\w.-]+)?[\s>\"']*\Z",
+    rf"[\s#@<\"']*(?:all[-_. ]?(?:{PEOPLE['all-of']})|{PEOPLE['everyone']})(?:@[\w.-]+)?[\s>\"']*\Z",
     re.IGNORECASE,
 )
 """Addresses and channels that everybody reads."""
 MENTIONS = re.compile(r"<!(?:channel|everyone|here)>|(?<![\w/`])@(?:channel|everyone|here)\b(?![/`])")
 """Words of a message by which a chat calls all who are in a channel."""
 TRIED = re.compile(
-    r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|:(?:1025|2525)\b|mailhog|mailpit|mailcatcher|mailtrap|ethereal\.email|\bsandbox|[sr]k_test|_test_key|test_key\b|stripe_test|\+?1500555\d{4}\b.*\+?1500555\d{4}\b",
+    rf"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|:(?:1025|2525)\b|\b(?:{PEOPLE['catchers']})|[sr]k_test|_test_key|test_key\b|stripe_test|\+?1500555\d{{4}}\b.*\+?1500555\d{{4}}\b",
     re.IGNORECASE,
 )
 """Marks of a server that catches mail, of a sandbox, or of a key for trials."""
@@ -30,19 +31,19 @@ _CHATS = re.compile(
     re.IGNORECASE,
 )
 _CAMPAIGNS = re.compile(
-    r"https?://[^\s\"']*/(?:campaigns?|singlesends?|broadcasts?|emailCampaigns|newsletters?|automations)/[^\s\"']*(?:send|schedule|trigger|start|publish|resume)"
+    rf"https?://[^\s\"']*/(?:email)?(?:{PEOPLE['campaigns']})/[^\s\"']*(?:{PEOPLE['starts']})"
     r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit",
     re.IGNORECASE,
 )
 """How services for mail and notices are told to write to a whole list."""
 _TO_ALL = re.compile(
-    r"(?:\A|[-_:/.])(?:all|customers?|users|subscribers|everyone|members|employees|company)(?:\Z|[-_:/.])",
+    rf"(?:\A|[-_:/.])(?:{PEOPLE['everyone']}|customer)(?:\Z|[-_:/.])",
     re.IGNORECASE,
 )
-_CLIENTS = frozenset({"twilio", "aws", "gcloud", "az", "vonage", "nexmo", "messagebird", "plivo", "sendgrid", "mailgun", "postmark", "gam", "signal-cli", "telegram-send", "resend", "onesignal"})  # fmt: skip
-_WRITES = re.compile(r"(?:send|messages?|sms|mail|email|notify|notifications?|publish|create-message)", re.IGNORECASE)
+_CLIENTS = frozenset(PEOPLE["clients"].split("|"))
+_WRITES = re.compile(PEOPLE["writes"], re.IGNORECASE)
 _SAYS_TO = re.compile(r"--?(?:to|to-addresses|recipients?|phone|phone-number|destination|email|t)(?:=|\Z)")
-MAILERS = frozenset({"mail", "mailx", "mutt", "neomutt", "s-nail", "swaks", "sendemail", "msmtp", "ssmtp", "sendmail"})
+MAILERS = frozenset(PEOPLE["mailers"].split("|"))
 """Programs that send mail to addresses among their words."""
 
 
@@ -88,7 +89,7 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
     return False
 
 
-_SAID = re.compile(r"[\"'\s{,]*(?:to|recipients?|channel|cc|bcc)[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)
+_SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)
 
 
 def addressed(invocation: Invocation) -> Iterator[Arg]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from monitors.review.checks.people import EVERY_ONE, MENTIONS
 from monitors.review.checks.trial import TRIAL
+from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
 
@@ -17,6 +18,12 @@ MAX_DEPTH = 24
 """Deepest nesting of fields that is looked at. Steps of a plan are at two, blocks of a page within blocks at twelve."""
 MAX_TEXT = 20_000
 """Most characters judged of one field."""
+
+
+def _listed(name: str) -> frozenset[str]:
+    """Return a list of the words of messages to many people."""
+    return frozenset(PEOPLE[name].split("|"))
+
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _DESTROYS = frozenset({"destroy", "drop", "purge", "truncate", "terminate", "wipe", "erase", "nuke", "revoke", "uninstall", "empty", "deactivate", "deprovision", "obliterate"})  # fmt: skip
@@ -461,11 +468,9 @@ def _opens_network(verbs: list[str], given: Mapping[str, Any]) -> bool:
 
 
 _MAILS = frozenset({"filter", "filters", "rule", "rules", "forwarding", "settings", "inbox"})
-_SENDS = frozenset(
-    {"send", "mail", "email", "emails", "notify", "sms", "message", "messages", "invite", "broadcast", "campaign"}
-)
-_TO_ALL = frozenset({"bulk", "mass", "all", "broadcast", "campaign", "everyone", "blast", "batch"})
-_RECIPIENTS = frozenset({"to", "cc", "bcc", "recipients", "recipient", "to_emails", "emails", "to_addresses", "users", "attendees", "phone_numbers", "numbers", "segment", "audience", "list_id", "channel", "channel_id"})  # fmt: skip
+_SENDS = _listed("writes") | {"invite", "broadcast", "campaign"}
+_TO_ALL = _listed("bulk")
+_RECIPIENTS = _listed("recipients") | {"to_emails", "emails", "to_addresses", "users", "attendees", "phone_numbers", "numbers", "segment", "audience", "list_id", "channel_id"}  # fmt: skip
 MANY = 10
 """People from which on a message is one to many."""
 
@@ -499,37 +504,16 @@ def _writes_to_many(server: list[str], verbs: list[str], given: Mapping[str, Any
 MANY_PHONES = 3
 """The same of telephones: no task calls three people at once."""
 _PHONE = re.compile(r"\s*\+?\d[\d -]{6,18}\Z")
-_CATCHERS = frozenset({"mailhog", "mailpit", "mailcatcher", "mailtrap", "ethereal", "sandbox", "local"})
+_CATCHERS = _listed("catchers") | {"local"}
 """Servers that catch mail for tests."""
-_PUBLIC = frozenset(
-    {
-        "twitter",
-        "tweet",
-        "linkedin",
-        "facebook",
-        "instagram",
-        "mastodon",
-        "bluesky",
-        "bsky",
-        "reddit",
-        "tiktok",
-        "youtube",
-        "medium",
-        "threads",
-        "hackernews",
-        "substack",
-        "producthunt",
-    }
-)
+_PUBLIC = _listed("public")
 """Places where any user reads what is put there in the name of a person or a company."""
-_SEGMENTS = frozenset({"included_segments", "segment_ids", "segments", "segment_id", "list_ids", "audience_id"})
+_SEGMENTS = _listed("segments")
 _SCOPES = frozenset({"all_users", "all_contacts", "all_customers", "all_members"})
 _PUTS = frozenset({"create", "send", "publish", "schedule", "post", "push", "trigger"})
-_CAMPAIGNS = frozenset(
-    {"campaign", "campaigns", "marketing", "newsletter", "broadcast", "blast", "singlesend", "single"}
-)
-_STARTS = frozenset({"send", "schedule", "publish", "start", "launch", "trigger", "resume"})
-_WRITES_TO = frozenset({"send", "mail", "email", "sms", "notify", "post", "message", "publish", "broadcast", "campaign", "text", "dm", "blast"})  # fmt: skip
+_CAMPAIGNS = _listed("campaigns") | {"single"}
+_STARTS = _listed("starts")
+_WRITES_TO = _listed("writes") | {"post", "broadcast", "campaign", "text", "dm", "blast"}
 _HALTS = frozenset({"pause", "suspend", "mute", "silence", "shutdown", "hibernate"})
 _WATCHES = frozenset({"monitor", "monitors", "alert", "alerts", "alarm", "alarms", "alerting", "check", "checks"})
 _ALL_AT_ONCE = frozenset({"refund", "cancel", "stop", "reset", "resolve", "close", "acknowledge", "archive", "approve", "dismiss", "disable"})  # fmt: skip

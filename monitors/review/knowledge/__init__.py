@@ -15,6 +15,7 @@ elsewhere.yaml   ways to reach the process that runs the agent, and to have some
 git.yaml         git and its like
 launchers.yaml   programs that start another program, through which the reviewer looks
 packages.yaml    package managers
+people.yaml      words of messages to many people
 platforms.yaml   forges, continuous integration, secret stores, and services reached by their HTTP interface
 services.yaml    services, accounts, kernel and the machine's own settings
 windows.yaml     PowerShell's commands and those of Windows, by whatever shell they are given

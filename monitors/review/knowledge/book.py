@@ -1,13 +1,18 @@
 """All that is built in, in the order in which it is tried."""
 
+from collections.abc import Mapping
+
 import orjson
 
 from monitors.review.knowledge.tables import TABLES
 from monitors.review.rules.definitions import Knowledge, knowledge_from
 
-_FAMILIES = [knowledge_from(given, family) for family, given in orjson.loads(TABLES).items()]
+_TABLES = orjson.loads(TABLES)
+_FAMILIES = [knowledge_from(given, family) for family, given in _TABLES.items()]
 
 RULES = tuple(rule for family in _FAMILIES for rule in family.rules)
 PROGRAMS = tuple(program for family in _FAMILIES for program in family.programs)
 LAUNCHERS = tuple(launcher for family in _FAMILIES for launcher in family.launchers)
 BUILT_IN = Knowledge(RULES, PROGRAMS, LAUNCHERS)
+PEOPLE: Mapping[str, str] = _TABLES["people"]["words"]
+"""Words of messages to many people: lists whose entries a `|` parts, by what they are."""

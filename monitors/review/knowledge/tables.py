@@ -432,6 +432,22 @@ TABLES = r"""{
 {"name":"terminal.elsewhere","match":["tmux new-window|neww|split-window|splitw|respawn-pane|respawnp|respawn-window|respawnw|run-shell|run|if-shell|if|pipe-pane|pipep|source-file|source|set-hook","screen {-X} /\\b(?:exec|screen|source|eval)\\b/"],"risk":"care","why":"runs it in a terminal that may be a person's, outside of the agent's processes","instead":"Run it here, in the background if it is to go on.","effect":"process","yes":["tmux new-window \"python3 x.py\"","tmux -L x split-window make","tmux if-shell true false"],"no":["tmux ls","tmux send-keys -t dev C-c","tmux new-session -d -s x make","tmux kill-session -t x"]}
 ]
 },
+"people":{
+"words":{
+"everyone":"all|everyone|everybody|staff|company|customers|subscribers|newsletter|members|users|employees|general|announcement|announcements",
+"all-of":"hands|staff|users|company|customers|employees|team|subscribers",
+"writes":"send|mail|email|emails|sms|notify|message|messages|notification|notifications|publish",
+"starts":"send|schedule|publish|start|launch|trigger|resume",
+"campaigns":"campaign|campaigns|marketing|newsletter|newsletters|broadcast|broadcasts|blast|singlesend|singlesends|automations",
+"bulk":"bulk|mass|all|broadcast|campaign|everyone|blast|batch",
+"recipients":"to|cc|bcc|recipient|recipients|channel",
+"segments":"included_segments|segment_ids|segments|segment_id|list_ids|audience_id",
+"public":"twitter|tweet|linkedin|facebook|instagram|mastodon|bluesky|bsky|reddit|tiktok|youtube|medium|threads|hackernews|substack|producthunt",
+"catchers":"mailhog|mailpit|mailcatcher|mailtrap|ethereal|sandbox",
+"mailers":"mail|mailx|mutt|neomutt|s-nail|swaks|sendemail|msmtp|ssmtp|sendmail",
+"clients":"twilio|aws|gcloud|az|vonage|nexmo|messagebird|plivo|sendgrid|mailgun|postmark|gam|signal-cli|telegram-send|resend|onesignal"
+}
+},
 "abuse":{
 "words":{
 "archivers":"(?!['\\\"]?(?:\\S*/)?(?:gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|pzstd|lz4|lzip|plzip|lzma|lzop|brotli|gunzip|bunzip2|unxz|unzstd|compress)\\b)"

@@ -1,12 +1,15 @@
 """The built-in knowledge is what its YAML says, and each entry does what its examples say."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+import monitors.review
 from monitors.review.catalogue import check, failures
-from monitors.review.knowledge.book import LAUNCHERS, PROGRAMS, RULES
+from monitors.review.knowledge.book import LAUNCHERS, PEOPLE, PROGRAMS, RULES
 from monitors.review.rules import definitions
 from monitors.review.rules.definitions import Knowledge
 from monitors.review.rules.rules import Program, Rule
@@ -25,7 +28,14 @@ def test_each_piece_of_a_pattern_is_named_by_one_and_each_name_is_a_piece() -> N
             each.get("match", each.get("reads", ())) for key in ("rules", "programs") for each in given.get(key, ())
         ]
         named = set(definitions._PIECE.findall(str(patterns)))
-        assert named == given.get("words", {}).keys(), family
+        assert family == "people" or named == given.get("words", {}).keys(), family
+
+
+def test_each_list_of_words_of_messages_is_one_that_a_check_asks_for() -> None:
+    checks = Path(monitors.review.__path__[0], "checks")
+    asked = re.findall(r"(?:PEOPLE\[|_listed\()['\"]([a-z-]+)", "".join(map(Path.read_text, checks.glob("*.py"))))
+    assert set(asked) == PEOPLE.keys()
+    assert all(re.fullmatch(r"[\w-]+(?:\|[\w-]+)*", words) for words in PEOPLE.values())
 
 
 def test_the_example_of_the_language_can_be_used_as_it_stands() -> None:
