@@ -72,7 +72,7 @@ def command_findings(
     scene.commands, scene.ignored = walk.invocations, frozenset(asked_of_git(walk.invocations, scene))
     if walk.overlay.linked:
         scene.follow(cache(walk.overlay.once_resolved))  # the links stay as they are from here on
-    scene.beside = walk.beside
+    scene.beside, scene.put = walk.beside, None
     scene.production = frozenset(one.name for one in walk.invocations if turned_to_production(one))
     scene.own, made_here = own_things(walk.invocations, scene.places, scene.past, walk.doubted)
     scene.origins += made_here

@@ -234,7 +234,9 @@ def committed(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     here = invocation.cwd or scene.places.cwd
     given = [scene.places.absolute(word, here) for word in words[1:]] if not whole else []
     given = given or [scene.places.workspace or here]
-    made: dict[str, Invocation | None] = {path: one for one in scene.commands for path in _puts(scene, one)}
+    if scene.put is None:
+        scene.put = {path: one for one in scene.commands for path in _puts(scene, one)}
+    made: dict[str, Invocation | None] = dict(scene.put)
     made |= dict.fromkeys(path for path, one in scene.past.items() if one.how == "secret" and path not in made)
     for path, by in made.items():
         if not any(below(path, folder) for folder in given) or scene.facts.ignored(path):

@@ -94,6 +94,8 @@ class Scene:
     """Gives the commands of the action whose output is in a file, by its path."""
     commands: Sequence[Invocation] = ()
     """The commands of the action, in their order."""
+    put: Mapping[str, Invocation] | None = None
+    """The files that the commands of the action write, with the last that does; None until it is asked for."""
     named: NamedFiles | None = None
     """The files that they name, once it was asked."""
     ignored: frozenset[str] = frozenset()
