@@ -42,6 +42,7 @@ def wrote(path: str, content: str) -> Review:
         ("CMakeLists.txt", f'project(a C)\nexecute_process(COMMAND sh -c "{SH}" OUTPUT_VARIABLE x)\n'),
         ("CMakeLists.txt", 'add_custom_target(x COMMAND ls COMMAND rm -rf "$ENV{HOME}/notes" COMMENT "x")\n'),
         ("cmake/a.cmake", 'file(REMOVE_RECURSE "$ENV{HOME}/notes")\n'),
+        (".cargo/config.toml", f"[target.x]\nrunner = \"sh -c '{RM}'\"\n"),
         ("jest.setup.js", f"require('child_process').execSync('{RM}')\n"),
         ("src/setupTests.ts", f"import {{ execSync }} from 'child_process';\nexecSync('{RM}');\n"),
         ("e2e/global-setup.ts", f"import {{ execSync }} from 'child_process';\nexport default () => execSync('{RM}');\n"),

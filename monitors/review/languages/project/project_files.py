@@ -256,7 +256,7 @@ def _gems(text: str) -> Iterator[Recipe]:
 
 
 _CARGO_RUNS = later(
-    r"^\s{0,20}(?:rustc-wrapper|rustc-workspace-wrapper|rustc|rustdoc|runner|linker)\s{0,9}=\s{0,9}[\"']([^\n\"']{1,1000})",
+    r"^\s{0,20}(?:rustc-wrapper|rustc-workspace-wrapper|rustc|rustdoc|runner|linker)\s{0,9}=\s{0,9}(?:\"((?:[^\"\\\n]|\\.){1,1000})\"|'([^'\n]{1,1000})')",
     re.MULTILINE,
 )
 
