@@ -65,8 +65,7 @@ def command_findings(
     )
     scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
-    scene.listing = frozenset(path for path, text in scene.files.items() if secrets.marked(text))
-    scene.planting = frozenset(path for path, text in scene.files.items() if plants_shell(text))
+    scene.listing, scene.planting = _of_text(scene.files, secrets.marked), _of_text(scene.files, plants_shell)
     scene.within = walk.overlay.sources
     scene.made = frozenset(_folders(walk, scene))
     scene.commands, scene.ignored = walk.invocations, frozenset(asked_of_git(walk.invocations, scene))
@@ -106,6 +105,15 @@ def command_findings(
     scene.within = _by_nobody
     walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
+
+
+def _of_text(files: Mapping[str, str], says: Callable[[str], bool]) -> frozenset[str]:
+    """Return the files whose text is of a kind. A text is looked at once, though 300 files may have it."""
+    found = {text for text in set(files.values()) if says(text)} if files else None
+    return frozenset(path for path, text in files.items() if text in found) if found else _NO_FILES
+
+
+_NO_FILES = frozenset[str]()
 
 
 def too_many_commands() -> Finding:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from monitors.contract.effects import EffectType
 from monitors.review.rules import levels
@@ -109,6 +109,7 @@ def readings(program: Program) -> list[str]:
 
 
 Meaning = TypeVar("Meaning")
+Remembered = TypeVar("Remembered")
 
 
 class ProgramRules(Generic[Meaning]):
@@ -143,7 +144,8 @@ class RuleBook:
         self._rules: dict[str, list[tuple[str, Rule]]] = {}
         self._readings: dict[str, ProgramRules[None]] = {}
         self._uses: dict[str, ProgramRules[Rule]] = {}
-        self._meanings: dict[Line, LineMeaning] = {}
+        self._reading_of: dict[Line, bool] = {}
+        self._matching_of: dict[Line, list[Rule]] = {}
         for program in known:
             self._add_program(program)
         for rule in self.rules:
@@ -176,24 +178,25 @@ class RuleBook:
 
     def matching(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         """The rules that mean this invocation, or the script file that it has run, each once, in their order."""
-        line = _line(invocation, operands)
-        return self._of_both(invocation, operands) if line is None else self._known(line, invocation, operands).rules
+        return self._matched(_line(invocation, operands), invocation, operands)
 
-    def meaning(self, invocation: Invocation, operands: list[Arg]) -> "LineMeaning":
-        """The rules that mean this invocation, and whether it is known to change nothing."""
+    def meaning(self, invocation: Invocation, operands: list[Arg]) -> tuple[list[Rule], bool]:
+        """The rules that mean this invocation, and if there are none, whether it is known to change nothing."""
         line = _line(invocation, operands)
+        rules = self._matched(line, invocation, operands)
+        return rules, not rules and self._reads_only(line, invocation, operands)
+
+    def _matched(self, line: "Line | None", invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         if line is None:
-            return LineMeaning(self._of_both(invocation, operands), self._only_reads(invocation, operands))
-        return self._known(line, invocation, operands)
+            return self._of_both(invocation, operands)
+        known = self._matching_of.get(line)
+        return _kept(self._matching_of, line, self._of_both(invocation, operands)) if known is None else known
 
-    def _known(self, line: "Line", invocation: Invocation, operands: list[Arg]) -> "LineMeaning":
-        known = self._meanings.get(line)
-        if known is None:
-            if len(self._meanings) >= MAX_LINES:
-                self._meanings.clear()
-            known = LineMeaning(self._of_both(invocation, operands), self._only_reads(invocation, operands))
-            self._meanings[line] = known
-        return known
+    def _reads_only(self, line: "Line | None", invocation: Invocation, operands: list[Arg]) -> bool:
+        if line is None:
+            return self._only_reads(invocation, operands)
+        known = self._reading_of.get(line)
+        return _kept(self._reading_of, line, self._only_reads(invocation, operands)) if known is None else known
 
     def _of_both(self, invocation: Invocation, operands: list[Arg]) -> list[Rule]:
         found = {rule.name: rule for rule in self._matching(invocation, operands)}
@@ -226,8 +229,7 @@ class RuleBook:
 
     def only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         """Whether this use of the program is known to change nothing."""
-        line = _line(invocation, operands)
-        return self._only_reads(invocation, operands) if line is None else self._known(line, invocation, operands).reads
+        return self._reads_only(_line(invocation, operands), invocation, operands)
 
     def _only_reads(self, invocation: Invocation, operands: list[Arg]) -> bool:
         readings = _met(invocation.name, self._reads, self._readings)
@@ -239,15 +241,6 @@ class RuleBook:
     def known(self) -> Mapping[str, Program]:
         """Every program known as a whole, by name."""
         return self.programs
-
-
-class LineMeaning(NamedTuple):
-    """Knowledge of a command line."""
-
-    rules: list[Rule]
-    """Those that mean it."""
-    reads: bool
-    """Whether it is known to change nothing."""
 
 
 Line = tuple[str, ...]
@@ -266,6 +259,13 @@ def _line(invocation: Invocation, operands: list[Arg]) -> Line | None:
     if invocation.input.given or len(args) > MAX_LINE or sum(map(len, args)) > MAX_CHARACTERS:
         return None
     return (invocation.name, *map(str, args), "\0", *map(str, operands))  # a word would keep the whole walk
+
+
+def _kept(known: dict[Line, Remembered], line: Line, found: Remembered) -> Remembered:
+    if len(known) >= MAX_LINES:
+        known.clear()
+    known[line] = found
+    return found
 
 
 def _met(
