@@ -308,7 +308,7 @@ def seen(text: str, *, whole: bool = True) -> bool:
 
 GAPS = {
     "a redirection that fails: what its builtin would have set stays as it was": re.compile(
-        r"\b(?:mapfile|readarray|read|set)\b[^\n;|&]*<\s*[^\s<(&][^\n;|&]*<<<"
+        r"\b(?:mapfile|readarray|read|set)\b[^\n;|&]*<\s*[^\s<(&][^\n;|&]*<<<|\bset\b[^\n;|&<]*<\s*[^\s<(&]"
     ),
 }
 """What the reader does not know and is not to guess, with how its scripts are told from others.

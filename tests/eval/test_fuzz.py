@@ -180,6 +180,7 @@ def test_what_was_unseen_once_is_seen(text: str) -> None:
 
 def test_a_known_gap_is_told_from_what_is_to_be_mended() -> None:
     assert known_gap('mapfile -t x <file <<<M; "${x[@]}M"').startswith("a redirection that fails")
+    assert known_gap("set <- M;$*M").startswith("a redirection that fails")
     assert not any(map(known_gap, FOUND))
 
 
