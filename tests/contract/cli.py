@@ -10,6 +10,7 @@ import anyio
 import orjson
 from anyio.abc import Process
 
+from supervisor.rehearsal.script import ToolUse
 from tests.support import cli_environment, kill_tree, real_claude_path
 
 Frame = dict[str, Any]
@@ -17,6 +18,9 @@ Answer = Callable[[Frame], Mapping[str, Any] | None]
 """What to answer a hook or a permission request; None gives no answer."""
 
 STREAM_JSON = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+
+MARK = ToolUse("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
+"""A call that leaves a file when it runs."""
 
 SECONDS = 60.0
 """The longest that a test waits for the CLI; runs take 1 to 3 s on an idle machine."""
@@ -136,6 +140,16 @@ def kind(frame: Frame) -> str:
 def event_of(request: Frame) -> str:
     """Which hook it is that the CLI asks."""
     return str(request.get("input", {}).get("hook_event_name", request.get("subtype")))
+
+
+def on(event: str, **output: Any) -> Answer:
+    """Answer this hook with this output, and others with nothing."""
+
+    def answer(request: Frame) -> Mapping[str, Any]:
+        is_this = event_of(request) == event
+        return {"hookSpecificOutput": {"hookEventName": event, **output}} if is_this else {}
+
+    return answer
 
 
 def say_nothing(_: Frame) -> Mapping[str, Any]:

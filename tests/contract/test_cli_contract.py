@@ -22,13 +22,10 @@ from supervisor.protocol.claude.usage_limits import LimitNotice
 from supervisor.rehearsal.model import ScriptedModel
 from supervisor.rehearsal.model_requests import tool_results, what_the_model_was_told
 from supervisor.rehearsal.script import ApiError, BrokenStream, ModelScript, Say, ScriptStep, ScriptTokens, ToolUse
-from tests.contract.cli import Answer, Cli, Frame, event_of, kind, running_cli, say_nothing
+from tests.contract.cli import MARK, Cli, Frame, event_of, kind, on, running_cli
 from tests.support import processes_in
 
 pytestmark = pytest.mark.real_cli
-
-MARK = ToolUse("Bash", {"command": "echo ran > ran.txt; echo the-output", "description": "leave a mark"})
-"""A call that leaves a file when it runs."""
 
 SESSION = "5f0c2b1e-7a59-4a55-9b3e-0123456789ab"
 
@@ -67,17 +64,6 @@ def run(tmp_path: Path, workspace: Path) -> Run:
     return start
 
 
-def on(event: str, **output: Any) -> Answer:
-    """Answer this hook with this output, and others with nothing."""
-
-    def answer(request: Frame) -> Mapping[str, Any]:
-        if event_of(request) != event:
-            return {}
-        return {"hookSpecificOutput": {"hookEventName": event, **output}}
-
-    return answer
-
-
 def told(model: ScriptedModel, step: int = 1, script: int = 0) -> str:
     """What was new to the model in its request for this step."""
     request = next(request for request in model.requests if (request.script, request.step) == (script, step))
@@ -85,60 +71,6 @@ def told(model: ScriptedModel, step: int = 1, script: int = 0) -> str:
 
 
 # ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-async def test_a_denied_call_does_not_run_and_the_model_is_told_why(run: Run, workspace: Path) -> None:
-    deny = on("PreToolUse", permissionDecision="deny", permissionDecisionReason="because-of-the-rule")
-    async with run(MARK, hook=deny) as (cli, model):
-        await cli.result()
-        assert await cli.finish() == 0
-    assert not (workspace / "ran.txt").exists()
-    assert "because-of-the-rule" in told(model)
-    assert tool_results(model.requests[-1])["toolu_0001"].is_error
-
-
-async def test_updated_input_is_what_runs(run: Run, workspace: Path) -> None:
-    changed = {"command": "echo changed > changed.txt; echo changed-output", "description": "changed"}
-    async with run(MARK, hook=on("PreToolUse", permissionDecision="allow", updatedInput=changed)) as (cli, model):
-        await cli.result()
-    assert (workspace / "changed.txt").exists()
-    assert not (workspace / "ran.txt").exists()
-    assert "changed-output" in told(model)
-
-
-@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
-async def test_context_added_by_a_hook_reaches_the_next_request(run: Run, workspace: Path, event: str) -> None:
-    hook = on(event, additionalContext="mind-the-gap")
-    async with run(MARK, hooks=("PreToolUse", "PostToolUse"), hook=hook) as (cli, model):
-        await cli.result()
-    assert (workspace / "ran.txt").exists()
-    assert "mind-the-gap" in told(model)
-    assert "the-output" in told(model)
-
-
-async def test_allow_with_context_and_changed_input_does_both(run: Run, workspace: Path) -> None:
-    changed = {"command": "echo changed-output"}
-    hook = on("PreToolUse", permissionDecision="allow", updatedInput=changed, additionalContext="it-was-changed")
-    async with run(MARK, hook=hook) as (cli, model):
-        await cli.result()
-    assert "changed-output" in told(model)
-    assert "it-was-changed" in told(model)
-
-
-async def test_an_empty_answer_lets_the_call_run_as_its_mode_says(run: Run, workspace: Path) -> None:
-    async with run(MARK, hook=say_nothing) as (cli, model):
-        await cli.result()
-    assert (workspace / "ran.txt").exists()
-    assert "the-output" in told(model)
-
-
-async def test_an_error_answer_lets_the_call_run(run: Run, workspace: Path) -> None:
-    """The CLI fails open here: a reviewer that raises must be answered with a denial, never with an error."""
-    async with run(MARK, hook=lambda _: None) as (cli, _):
-        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
-        await cli.answer_error(asked["request_id"], "the reviewer raised")
-        await cli.result()
-    assert (workspace / "ran.txt").exists()
 
 
 async def test_a_hook_that_is_never_answered_stops_the_call_at_its_timeout(run: Run, workspace: Path) -> None:
@@ -184,26 +116,6 @@ async def test_a_call_of_default_mode_runs_with_the_input_that_the_second_gate_g
         await cli.result()
     assert (workspace / "other.txt").exists()
     assert not (workspace / "ran.txt").exists()
-
-
-async def test_a_failed_call_is_told_by_its_own_event(run: Run) -> None:
-    hooks = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-    hook = on("PostToolUseFailure", additionalContext="try-another-way")
-    async with run(ToolUse("Bash", {"command": "echo oh-no >&2; exit 3"}), hooks=hooks, hook=hook) as (cli, model):
-        await cli.result()
-    asked = [frame["request"] for frame in cli.out if frame["type"] == "control_request"]
-    assert [event_of(request) for request in asked] == ["PreToolUse", "PostToolUseFailure"]
-    assert "oh-no" in asked[1]["input"]["error"]
-    assert "try-another-way" in told(model)
-
-
-async def test_unknown_events_and_a_day_of_patience_are_accepted(run: Run, workspace: Path) -> None:
-    hooks = ("PreToolUse", "AnEventOfTomorrow")
-    async with run(MARK, hooks=hooks, timeout=control.HOOK_TIMEOUT_SECONDS) as (cli, _):
-        answer = await cli.wait_for(lambda frame: frame["type"] == "control_response")
-        await cli.result()
-    assert answer["response"]["subtype"] == "success"
-    assert (workspace / "ran.txt").exists()
 
 
 async def test_a_hook_timeout_past_what_a_32_bit_timer_holds_still_waits(run: Run, workspace: Path) -> None:
@@ -311,31 +223,6 @@ async def test_a_call_of_a_subagent_is_gated_and_names_the_subagent(run: Run, wo
     assert [(request["tool_name"], "agent_id" in request) for request in asked] == [("Agent", False), ("Bash", True)]
     assert not (workspace / "ran.txt").exists()
     assert "not-in-a-subagent" in told(model, step=1, script=0)
-
-
-async def test_parallel_calls_are_each_asked_for_and_a_failing_one_leaves_those_beside_it_alone(run: Run) -> None:
-    calls = ScriptStep(
-        (
-            ToolUse("Bash", {"command": "echo oh-no; exit 1", "description": "fail"}),
-            ToolUse("Bash", {"command": "sleep 0.5; echo finished", "description": "wait"}),
-        )
-    )
-    async with run(calls) as (cli, model):
-        await cli.result()
-    asked = [frame["request"]["input"]["tool_use_id"] for frame in cli.out if frame["type"] == "control_request"]
-    assert asked == ["toolu_0001", "toolu_0002"]
-    results = tool_results(model.requests[-1])
-    assert results["toolu_0001"].is_error
-    assert "finished" in results["toolu_0002"].text
-
-
-async def test_a_call_that_the_cli_itself_refuses_is_never_asked_of_a_hook(run: Run) -> None:
-    """So a call without a review is not one that ran: the CLI checks inputs before its hooks."""
-    async with run(ToolUse("Bash", {"command": "sleep 30"}), ToolUse("Read", {"wrong": 1})) as (cli, model):
-        await cli.result()
-    assert not [frame for frame in cli.out if frame["type"] == "control_request"]
-    refused = {id_: result.is_error for id_, result in tool_results(model.requests[-1]).items()}
-    assert refused == {"toolu_0001": True, "toolu_0002": True}
 
 
 # ── steering ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -611,16 +498,6 @@ async def test_messages_with_uuids_say_when_a_turn_takes_them_up_though_their_te
         assert [state for uuid, state in told_of if uuid == id_] == ["queued", "started", "completed"]
     kinds = [frame.get("state") or frame["type"] for frame in cli.out]
     assert kinds.index("started") > kinds.index("result"), "they begin the turn behind the one that ran"
-
-
-async def test_an_answer_written_twice_or_to_nobody_is_passed_over(run: Run, workspace: Path) -> None:
-    async with run(MARK, hook=lambda _: None) as (cli, _):
-        asked = await cli.wait_for(lambda frame: frame["type"] == "control_request")
-        for request_id in (asked["request_id"], asked["request_id"], "nobody"):
-            await cli.answer(request_id, {})
-        await cli.result()
-        assert await cli.finish() == 0
-    assert (workspace / "ran.txt").exists()
 
 
 async def test_an_answer_to_a_question_taken_back_runs_nothing(run: Run, workspace: Path) -> None:
