@@ -143,7 +143,9 @@ class _Reading:
 
     def _statement(self, node: ast.stmt) -> None:
         self._step()
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, ast.Expr):  # most are calls
+            self._value(node.value)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
             self._imported(node)
         elif isinstance(node, ast.Assign):
             value = self._value(node.value)
