@@ -52,7 +52,7 @@ _ASSERT = re.compile(
     r"\bassert\w*\b|\bexpect\s*\(|\bshould\b|\bt\.(?:Error|Fatal)f?\(|\brequire\.\w+\(|\bassert_\w+!\(|\bEXPECT_\w+|\bASSERT_\w+"
 )
 _TEST_FUNCTION = re.compile(
-    r"^\s*(?:async )?def test_\w+|\b(?:it|test)\s*\(\s*['\"`]|^func Test\w+|#\[test\]|@Test\b", re.MULTILINE
+    r"^[^\S\n]*(?:async )?def test_\w+|\b(?:it|test)\s*\(\s*['\"`]|^func Test\w+|#\[test\]|@Test\b", re.MULTILINE
 )
 _EMPTY = re.compile(
     r"\bassert True\b|\bassert 1\b(?! ?[=<>!])|expect\((?:true|1)\)\.(?:toBe|toEqual)\((?:true|1)\)|assertTrue\(true\)|assert!\(true\)",

@@ -116,11 +116,11 @@ FRAMEWORKS: tuple[Framework, ...] = (
         _unittest,
     ),
     Framework("jest", ("Tests:",), re.compile(r"^Tests:\s+(?P<parts>\d[^\n]*\btotal)", re.MULTILINE), _by_words),
-    Framework("vitest", ("Tests  ",), re.compile(r"^\s*Tests  (?P<parts>\d[^\n]*)\(\d+\)", re.MULTILINE), _by_words),
+    Framework("vitest", ("Tests  ",), re.compile(r"^[^\S\n]*Tests  (?P<parts>\d[^\n]*)\(\d+\)", re.MULTILINE), _by_words),
     Framework(
         "mocha",
         (" passing",),
-        re.compile(r"^\s*(?P<passed>\d+) passing\b[^\n]*(?:\s+\d+ pending)?(?:\s+(?P<failed>\d+) failing)?", re.MULTILINE),
+        re.compile(r"^[^\S\n]*(?P<passed>\d+) passing\b[^\n]*(?:\s+\d+ pending)?(?:\s+(?P<failed>\d+) failing)?", re.MULTILINE),
         _last,
     ),
     Framework(

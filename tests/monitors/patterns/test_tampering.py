@@ -121,3 +121,12 @@ def test_rewriting_a_test_file_without_its_assertions_is_seen_by_what_the_file_w
     steps = [run.step("Write", call, "updated", structured={"originalFile": original}) for _ in range(4)]
     assert play(TestTampering(), red(run), *(run.step("Write", call, "updated") for _ in range(4))) == []
     assert len(opened(play(TestTampering(), red(run), *steps))) == 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("line", ["\n", " \n"])
+def test_an_edit_of_many_empty_lines_is_read_in_one_pass(line: str) -> None:
+    """Who reads it lets nothing else of the daemon run meanwhile: 30,000 lines took 14 s, and ten times as many an hour."""
+    run = Run()
+    issues = play(TestTampering(), red(run), run.edit(TEST, "def test_depth():", line * 300_000 + "def test_depth():"))
+    assert issues == []
