@@ -30,9 +30,9 @@ def check(scene: Scene, invocation: Invocation, uses: Uses) -> Iterator[Finding 
         yield Finding(
             "shell.fork-bomb",
             levels.DOOM,
-            "starts itself over and over",
+            "starts itself or takes memory over and over",
             "Do not run it.",
-            effect=effect("process", "fills the machine with processes"),
+            effect=effect("process", "fills the machine"),
         )
     for path in uses.writes:
         if path and "$" not in path:

@@ -52,7 +52,7 @@ _MATCHES = re.compile(r"/[^/]{1,80}/|==|~|\bindex\(|\bmatch\(")
 """Tests of awk, sed and perl by which lines are picked."""
 _READERS = frozenset({
     "cat", "awk", "cut", "sed", "jq", "head", "tail", "sort", "uniq", "grep", "tr", "shuf", "csvcut", "xsv", "mlr", "psql", "mysql", "mariadb",
-    "sqlite3", "mongosh", "bq", "duckdb", "yq", "getent", "ldapsearch", "column", "paste", "python3", "python",
+    "sqlite3", "mongosh", "bq", "duckdb", "yq", "getent", "ldapsearch", "gh", "glab", "column", "paste", "python3", "python",
 })  # fmt: skip
 """Programs that print lists which stand in a file or a store."""
 _NOT_PEOPLE = frozenset({"-s", "-S", "-a", "-A", "-r", "-q", "-e", "-i", "-F", "--subject", "--header", "--body", "--from", "--server", "-f", "-H"})  # fmt: skip

@@ -47,7 +47,7 @@ MAILERS = frozenset(PEOPLE["mailers"].split("|"))
 """Programs that send mail to addresses among their words."""
 
 
-PROGRAMS = _ASKS | _CLIENTS | MAILERS | {"slack", "slackcat", "discord"}
+PROGRAMS = _ASKS | _CLIENTS | MAILERS | {"slack", "slackcat", "discord", "gh", "glab"}
 """Programs that write to people, or ask a service that does."""
 
 
@@ -92,8 +92,19 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
 _SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)
 
 
+_FORGES = frozenset({"gh", "glab"})
+"""Clients of forges, where those who follow an issue or a request are told of each word."""
+_TALKS = frozenset({"comment", "create", "close", "note", "review", "reopen"})
+_NAMES_REPOSITORY = frozenset({"-R", "--repo"})
+
+
 def addressed(invocation: Invocation) -> Iterator[Arg]:
     """Yield the words that say to whom a client of a service writes; none if it writes to no person."""
+    if invocation.name in _FORGES and not _TALKS.isdisjoint(invocation.args[1:2]):
+        named = [after for word, after in pairwise(invocation.args) if word in _NAMES_REPOSITORY]
+        if named:  # else those are talked to who work on the folder's own
+            words = (*invocation.args[2:3], *named)
+            yield from (word for word in words if not any("view" in one.args[:2] for one in word.source))
     if invocation.name not in _CLIENTS or not any(map(_WRITES.search, invocation.args[:4])):
         return
     before = ""

@@ -198,7 +198,7 @@ def _by_text(found: Uses, text: str) -> Uses:
         found.scripts.append("stripe refunds create --live")
     found.writes_to_many = found.writes_to_many or payments.writes_to_many(text)
     found.listens = found.listens or (found.runs and _OPEN_TO_ALL.search(text[:MAX_CODE]) is not None)
-    found.bomb = _BOMB.search(text[:MAX_CODE]) is not None
+    found.bomb = found.bomb or _BOMB.search(text[:MAX_CODE]) is not None
     return found
 
 

@@ -32,7 +32,7 @@ def deletes(
             "files.delete-scratch", levels.NOTED, "", effect=_effect(f"{path} in {invocation.inside}", levels.NOTED)
         )
     if invocation.inside:
-        host = invocation.inside.startswith("host ")
+        host = invocation.inside.startswith("host")
         many = recursive or (host and "{}" in path)
         whole = many and (path.count("/") < (4 if host else 3) or _STORED.match(path) is not None)
         whole = whole and not (host and _KEPT_FOR_A_WHILE.match(path))
@@ -69,7 +69,7 @@ def deletes(
 _KEPT_FOR_A_WHILE = re.compile(r"/(?:var/(?:log|cache|tmp|crash)|tmp)(?:/|\Z)|~/\.cache/")
 """Folders of another machine that are cleaned as they fill."""
 _STORED = re.compile(
-    r"/(?:var/lib/(?:postgresql|mysql|mariadb|mongodb|redis|rabbitmq|elasticsearch|grafana|prometheus|influxdb|clickhouse|cassandra|neo4j|kafka|docker|gitlab|jenkins_home)|bitnami/\w+)(?:/data|/\d+/main)?(?:/\*)?\Z"
+    r"/(?:var/lib/(?:postgresql|mysql|mariadb|mongodb|redis|rabbitmq|elasticsearch|grafana|prometheus|influxdb|clickhouse|cassandra|neo4j|kafka|docker|gitlab|jenkins_home)|bitnami/\w+)(?:/data|/\d+/main)?(?:/\*)?\Z|/data(?:/[\w.-]{1,60}){0,3}/\*\Z"
 )
 """Folders of a container or of another machine in which stores keep what they hold."""
 

@@ -95,7 +95,7 @@ _RECURSIVE = sought(
 _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
-_PATH = sought(r"(?<![\w.*])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*)", "/")
+_PATH = sought(r"(?<![\w.*])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*|~/\{[\w.,-]{1,200}\})", "/")
 _CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|file_get_contents\(\s?[\"']https?:|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch contents http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
 _LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",

@@ -175,6 +175,8 @@ class _Reading:
                     self._bind(item.optional_vars, value)
             self._block(node.body)
             return
+        if isinstance(node, ast.While) and _grows_for_ever(node):
+            self._found.bomb = True
         for child in _children(node):
             if isinstance(child, ast.stmt):
                 self._statement(child)
@@ -503,6 +505,21 @@ class _Reading:
                 self._block(tree.body)
                 self._deep -= 1
         return UNKNOWN
+
+
+_GROWS = frozenset({"append", "extend", "bytearray", "bytes", "list", "range", "copy"})
+"""Calls that make more of what there is, and do nothing else."""
+
+
+def _grows_for_ever(node: ast.While) -> bool:
+    """Whether a loop does nothing but take memory, and nothing ends it."""
+    if not (isinstance(node.test, ast.Constant) and node.test.value):
+        return False
+    within = [one for statement in node.body for one in ast.walk(statement)]
+    calls = [one.func for one in within if isinstance(one, ast.Call)]
+    names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in calls if isinstance(one, (ast.Attribute, ast.Name))}  # fmt: skip
+    ends = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+    return bool(names & {"append", "extend"}) and names <= _GROWS and not any(isinstance(one, ends) for one in within)
 
 
 _ROUTES = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "websocket_route", "api_route", "any", "tool"})  # fmt: skip

@@ -42,7 +42,7 @@ class Uses:
     imports: set[str] = field(default_factory=set)
     """Libraries that it uses."""
     bomb: bool = False
-    """Whether it starts itself over and over."""
+    """Whether it starts itself, or takes memory, over and over."""
     leaks: bool = False
     """Whether it sends the whole environment away."""
     secret: str = ""
