@@ -224,7 +224,7 @@ class _Reader(Words):
                 self.at += 1
                 self.count()
                 if into and not (isinstance(into[-1], Group) and into[-1].kind == "&"):
-                    into[-1] = Group("&", [into[-1]])
+                    into[first:] = [Group("&", into[first:])]  # `a && b &`: both are left in the background
             elif char == ")" or self.peek_word() in _CLOSERS:
                 break
             elif char == "|":

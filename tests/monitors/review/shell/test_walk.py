@@ -168,6 +168,7 @@ def test_what_stands_behind_a_return_or_an_exit_without_a_condition_is_not_run(s
         "f() { (return); rm x; }; f",
         "f() { return | cat; rm x; }; f",
         "f() { return & rm x; }; f",
+        "f() { return && ls & rm x; }; f",
         "f() { echo $(return); rm x; }; f",
         "f() { { return; } > /nowhere/x; rm x; }; f",
         "f() { return 1 2; rm x; }; f",
@@ -329,3 +330,8 @@ def test_all_of_an_array_with_keys_are_its_elements_or_its_keys() -> None:
     assert last('declare -A d=([a]=x [b]=y); ls "${d[@]}"').args == ["x", "y"]
     assert last('declare -A d=([a]=x [b]=y); ls "${!d[@]}"').args == ["a", "b"]
     assert last("d[0]=x; d[1]=y; ls ${d[@]}").args == ["x", "y"]
+
+
+def test_all_commands_of_a_list_in_the_background_move_in_a_process_of_their_own() -> None:
+    assert removals("cd a && ls & rm x") == [("/w", "x")]
+    assert removals("cd a; ls & rm x") == [("/w/a", "x")]
