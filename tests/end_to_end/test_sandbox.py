@@ -7,7 +7,9 @@ import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import anyio.to_thread
 import orjson
 import pytest
 
@@ -219,10 +221,18 @@ async def test_an_agent_in_bubblewrap_lives_through_a_daemon_that_was_killed(sta
         daemon = await _served(stage)
         await until(lambda: (stage.repo / "second.txt").exists())
         await until(stage.nobody_is_left)
-        shown = orjson.loads(stage.chaperon("show", "a1", "--json").stdout)
-        assert (shown["state"], shown["launches"], shown["sandbox"]) == ("done", 1, "bubblewrap, project")
-        daemon.send_signal(signal.SIGTERM)
-        daemon.communicate()
+        try:
+            await until(lambda: _shown(stage)["state"] == "done")  # its processes are gone a moment before
+            shown = _shown(stage)
+            assert (shown["launches"], shown["sandbox"]) == (1, "bubblewrap, project")
+        finally:
+            daemon.terminate()
+            await anyio.to_thread.run_sync(daemon.wait)
+
+
+def _shown(stage: Stage) -> dict[str, Any]:
+    told: dict[str, Any] = orjson.loads(stage.chaperon("show", "a1", "--json").stdout)
+    return told
 
 
 async def _served(stage: Stage) -> forked.Program:
