@@ -64,14 +64,18 @@ _SPECIAL_CASE = re.compile(
 _TEST_COMMAND = r"(?:pytest|python3? -m (?:pytest|unittest)|(?:npm|pnpm|yarn)(?: run)? test|npx (?:jest|vitest|mocha)|go test|cargo test|ctest|rspec|phpunit|dotnet test|mvn test|gradle\w* test|make (?:test|check))"
 _ABOUT_TESTS = ("test", "spec", "jest", "phpunit", "mocha", "make check")
 """One of these is in every command that a pattern for commands matches."""
-_SWALLOWED = re.compile(_TEST_COMMAND + r"[^|;&\n]*(?:\|\||;)\s*(?:true|:|exit 0)\b")
-_REMOVED = re.compile(
-    r"\b(?:rm|git rm|unlink|mv)\b[^\n;&|]*?((?:\S*/)?(?:tests?|__tests__|specs?)/\S+|\S*test_\S+\.py|\S+[._](?:test|spec)\.\w+)"
-)
+_SWALLOWED = re.compile(_TEST_COMMAND + r"[^|;&\n]{0,300}(?:\|\||;)\s*(?:true|:|exit 0)\b")
+_PARTS = re.compile(r"[\n;&|]")
+_REMOVES = re.compile(r"\b(?:rm|unlink|mv)\b")
+_TEST_FILE = re.compile(r"(?:\S*/)?(?:tests?|__tests__|specs?)/\S+|\S*test_\S+\.py|\S+[._](?:test|spec)\.\w+")
+_MAX_WORD = 300
+"""Most characters of a word that are searched for a test's file: the pattern may try each of them from each."""
 _DESELECTED = re.compile(
     r"--ignore[= ]\S*test|--deselect|--testPathIgnorePatterns|-k ['\"]?not |--passWithNoTests|continue-on-error: true|maxfail=0"
 )
-_TEST_NAME = re.compile(r"\b(?:Test[A-Z]\w+|test_\w+|\w+Test)\b|[\w.-]+\.(?:test|spec)\.\w+|\b\w+_test\.\w+")
+_TEST_NAME = re.compile(
+    r"\b(?:Test[A-Z]\w+|test_\w+|\w{1,200}Test)\b|(?<![\w.-])[\w.-]{1,200}\.(?:test|spec)\.\w+|\b\w{1,200}_test\.\w+"
+)
 _QUOTES = "\"'"
 MAX_NAMES = 400
 """Names of tests, out of the output of a failing run, that are remembered."""
@@ -180,10 +184,25 @@ def _signs_of_command(command: str, root: str) -> list[_Sign]:
         signs.append(_Sign("the failure of a test run is swallowed", 0.5))
     if _DESELECTED.search(command) and re.search(_TEST_COMMAND, command):
         signs.append(_Sign("failing tests are left out of the run", 0.25))
-    removed = _REMOVED.search(command)
-    if removed and not any(is_scratch(word, root) for word in removed[0].split()) and not _wrote(command, removed[1]):
+    removed = _removed(command)
+    if removed and not any(is_scratch(word, root) for word in removed) and not _wrote(command, removed[-1]):
         signs.append(_Sign("a test file is removed", 1.0))
     return signs
+
+
+def _removed(command: str) -> list[str]:
+    """Return the words of the first part that removes a test's file, from its verb to the file; none if none does."""
+    for part in _PARTS.split(command):
+        words = part.split()
+        for at, word in enumerate(words):
+            verb = _REMOVES.search(word[:_MAX_WORD])
+            behind = [word[verb.end() :], *words[at + 1 :]] if verb else []
+            for end, each in enumerate(behind):
+                if found := _TEST_FILE.search(each[:_MAX_WORD]):
+                    return [*behind[:end], found[0]]
+            if verb:
+                break
+    return []
 
 
 def _wrote(command: str, path: str) -> bool:

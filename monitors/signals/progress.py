@@ -36,7 +36,9 @@ _WRITERS = (">", "tee", "sed", "mv", "cp", "rm", "patch", "touch")
 _CHANGING_COMMAND = re.compile(
     r"\bgit\s+(?:apply|checkout|restore|revert|stash|merge|reset)\b|\b(?:npm|pnpm|yarn|pip|uv|cargo|go)\s+(?:install|add|i|get|remove|update)\b"
 )
-_PLUMBING = re.compile(r"\s+2>&1|\s*\|\s*(?:tail|head|grep|cat|tee|sed|awk)\b.*$|\s*;\s*echo\b.*$", re.DOTALL)
+_PLUMBING = re.compile(
+    r"(?<!\s)(?:\s+2>&1|\s*\|\s*(?:tail|head|grep|cat|tee|sed|awk)\b.*$|\s*;\s*echo\b.*$)", re.DOTALL
+)
 
 
 @dataclass(slots=True)

@@ -126,7 +126,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "go test",
         ("--- PASS", "--- FAIL", "ok  \t", "FAIL\t"),
-        re.compile(r"^(?:\s*--- (?P<test>PASS|FAIL): |(?P<package>ok|FAIL)[ ]*\t)", re.MULTILINE),
+        re.compile(r"^(?:[^\S\n]*--- (?P<test>PASS|FAIL): |(?P<package>ok|FAIL)[ ]*\t)", re.MULTILINE),
         _go,
     ),
     Framework(
@@ -141,7 +141,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
         re.compile(r"Tests run: (?P<total>\d+), +Failures: (?P<failures>\d+)(?:, +Errors: (?P<errors>\d+))?(?:, +Skipped: (?P<skipped>\d+))?"),
         _last,
     ),
-    Framework("gradle", ("tests completed",), re.compile(r"(?P<total>\d+) tests? completed(?:, (?P<failed>\d+) failed)?(?:, (?P<skipped>\d+) skipped)?"), _last),
+    Framework("gradle", ("tests completed",), re.compile(r"(?<!\d)(?P<total>\d+) tests? completed(?:, (?P<failed>\d+) failed)?(?:, (?P<skipped>\d+) skipped)?"), _last),
     Framework(
         "junit console",
         ("tests successful",),
@@ -151,11 +151,11 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "junit xml",
         ("<testsuite",),
-        re.compile(r"<testsuite\b(?=[^>]*\btests=\"(?P<total>\d+)\")(?=[^>]*\bfailures=\"(?P<failures>\d+)\")(?:(?=[^>]*\berrors=\"(?P<errors>\d+)\"))?(?:(?=[^>]*\bskipped=\"(?P<skipped>\d+)\"))?[^>]*>"),
+        re.compile(r"<testsuite\b(?=[^>]{0,2000}\btests=\"(?P<total>\d+)\")(?=[^>]{0,2000}\bfailures=\"(?P<failures>\d+)\")(?:(?=[^>]{0,2000}\berrors=\"(?P<errors>\d+)\"))?(?:(?=[^>]{0,2000}\bskipped=\"(?P<skipped>\d+)\"))?[^>]*>"),
         _sum,
     ),
     Framework("node test", ("# pass ", "\u2139 pass "), re.compile(r"^[#\u2139] pass (?P<passed>\d+)\s+[#\u2139] fail (?P<failed>\d+)", re.MULTILINE), _last),
-    Framework("ctest", ("% tests passed",), re.compile(r"\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)"), _last),
+    Framework("ctest", ("% tests passed",), re.compile(r"(?<!\d)\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)"), _last),
     Framework("rspec", (" example",), re.compile(r"^(?P<total>\d+) examples?, (?P<failures>\d+) failures?(?:, (?P<skipped>\d+) pending)?", re.MULTILINE), _last),
     Framework("exunit", (" tests, ", " test, "), re.compile(r"^(?:\d+ (?:doctests?|propert(?:y|ies)), )*(?P<total>\d+) tests?, (?P<failures>\d+) failures?(?:, (?P<skipped>\d+) (?:skipped|excluded))?", re.MULTILINE), _last),
     Framework("minitest", (" assertions, ",), re.compile(r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failures>\d+) failures, (?P<errors>\d+) errors(?:, (?P<skipped>\d+) skips)?", re.MULTILINE), _last),
