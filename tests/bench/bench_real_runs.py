@@ -6,6 +6,7 @@ The sessions are those of a checkout of NJU-LINK/CodeTracer (MIT): Claude CLI ov
 One reviewer sees all of them, as a daemon's does, and remembers what it read. Times are of the processor.
 """
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -44,6 +45,8 @@ def main() -> list[Figure]:
             f"{CHECKOUT} names no checkout of https://github.com/NJU-LINK/CodeTracer; clone it and name it."
         )
     reviewer, count = make_reviewer(), 0
+    gc.collect()
+    gc.freeze()  # as a daemon does once it is ready: else a collection of all objects falls into one of the reviews
     spent: dict[bool, list[float]] = {True: [], False: []}
     for session in sessions(Path(named)):
         count += 1
