@@ -118,7 +118,7 @@ _HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load
 
 
 _LOADED = sought(
-    r"\b(?:(?:source(?:_url)?|sys\.source)\s?\(|include(?:_once)?\s?\(?)\s?(?:(?:url|download)\(\s?)?[\"']https?://(?!localhost\b|127\.|rubygems\.org\b)"
+    r"\b(?:(?:sys\.)?source(?:_url)?\s?\(|include(?:_once)?\s?\(?)\s?(?:(?:url|download)\(\s?)?[\"']https?://(?!localhost\b|127\.|rubygems\.org\b)"
     r"|\burl-(?:retrieve|insert|copy)[\w-]{0,40}[^\0]{0,600}?\((?:eval-(?:region|buffer|current-buffer)|load(?:-file)?)\b",
     "source include url-",
 )
@@ -307,7 +307,7 @@ _KILLS_PARENT = sought(
 _RUNS_ANSWER = sought(
     r"\(\s?0\s?,\s?eval\s?\)\s?\(|\bGroovyShell\b[^\n]{0,60}\.(?:evaluate|run|parse)\(|\.then\(\s*(?:eval|Function|new Function)\b|\bFunction\([\"'\w$][^()\n]{0,100},\s?[A-Za-z_$][\w$]{0,40}\s?\)|\beval\(\s*(?:await\b|\w{1,30}\.(?:data|body|text)\b)"
     r"|\b(?:eval|instance_eval|class_eval|Function|vm\.runIn\w{1,20})\s?\(?\s?[$A-Za-z_][\w$]{0,40}(?:\s?[);,]|\Z)",
-    "eval Function vm.run",
+    "eval Function vm.run GroovyShell",
 )
 """Code that runs what another machine answers."""
 
