@@ -4,7 +4,7 @@ It remembers the calls under way, so that a result can name its tool and its inp
 `reviewed` and each message to the model with `message_sent`, since those facts are not on the wire.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -214,16 +214,18 @@ class Observer:
         reply = self._replies.get(subagent)
         if reply is None or reply.id != message.message_id:
             if reply is not None:
-                yield _tokens(reply, seq, mono)
+                yield from _told([reply], seq, mono)
             reply = self._replies[subagent] = self.spending.reply(message)
             if len(self._replies) > MAX_REPLIES:
-                yield _tokens(self._replies.pop(next(iter(self._replies))), seq, mono)
+                yield from _told([self._replies.pop(next(iter(self._replies)))], seq, mono)
         reply.grows(message.usage, sum(map(_length, message.content)))
 
     def _counted(self, seq: int, mono: float) -> list[Observation]:
-        replies = list(self._replies.values())
-        self._replies.clear()
-        return [_tokens(reply, seq, mono) for reply in replies]
+        told = _told(self._replies.values(), seq, mono)
+        self._replies.pop(
+            "", None
+        )  # a subagent in the background may be within a reply, whose next block goes on with it
+        return told
 
 
 def erred(seq: int, event: ErrorLineReceived) -> ErrorLineSeen:
@@ -289,6 +291,14 @@ def _length(block: Json) -> int:
     """Characters that the model wrote in a block, near enough; a tool's input counts its texts."""
     written = block.get("text") or block.get("thinking") or ""
     return len(str(written)) + sum(len(str(value)) for value in _object(block.get("input")).values())
+
+
+def _told(replies: Iterable[ModelReply], seq: int, mono: float) -> list[Observation]:
+    """Tell of the tokens of replies, of each once."""
+    fresh = [reply for reply in replies if not reply.told]
+    for reply in fresh:
+        reply.told = True
+    return [_tokens(reply, seq, mono) for reply in fresh]
 
 
 def _tokens(reply: ModelReply, seq: int, mono: float) -> TokensUsed:

@@ -31,6 +31,8 @@ class ModelReply:
     usage: TokenUsage
     price: Price | None
     characters: int = 0
+    told: bool = False
+    """Whether its tokens were told of as an observation."""
     spent: Spent = NOTHING
     """The tokens of the reply so far, and their cost if there is a price."""
 

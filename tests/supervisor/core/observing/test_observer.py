@@ -181,3 +181,19 @@ def test_damaged_blocks_do_no_harm() -> None:
     assert feed(Observer(), says(*blocks), result("7", {"odd": 1})) == [
         ToolReturned(seq=2, mono=2.0, id="7", tool="", input={}, text="", failed=False, reply="msg_1", reviewed=False)
     ]
+
+
+def test_a_subagents_reply_that_goes_on_behind_the_end_of_the_agents_turn_is_counted_once() -> None:
+    """A turn ends while a subagent in the background is within a reply (seen with CLI 2.1.329 on a busy machine)."""
+    usage = {"input_tokens": 1_000, "cache_read_input_tokens": 30_000, "output_tokens": 1}
+    observer = Observer()
+    seen = feed(
+        observer,
+        says({"type": "text", "text": "a"}, id_="msg_1", usage=usage),
+        says({"type": "text", "text": "b"}, id_="msg_2", parent="t1", usage=usage),
+        {"type": "result", "subtype": "success", "is_error": False, "uuid": "u"},
+        says(calls("t2"), id_="msg_2", parent="t1", usage=usage),
+        says({"type": "text", "text": "c"}, id_="msg_3", parent="t1", usage=usage),
+    )
+    assert observer.spending.total.read == 3 * 31_000
+    assert len([one for one in seen if isinstance(one, TokensUsed)]) == 2
