@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from monitors.contract.actions import Origin
+from monitors.contract.effects import EffectType
 from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings
 from monitors.review.languages.code.uses import Uses
@@ -54,36 +55,22 @@ def findings(
     known = recipes_of(path, before) if before else []
     within = path.removeprefix(scene.places.workspace or scene.places.home)
     for key in switched_off(within, replaced or before, "\n".join(texts)):
-        shown = scene.places.shown(path)
-        yield Finding(
-            "infrastructure.opens",
-            levels.HARM,
-            f"writes {shown}, where {key} goes off, which keeps strangers out or data whole",
-            "Leave it on, or ask the person.",
-            effect=effect("infrastructure", f"{shown} turns {key} off", target=path),
-        )
+        why = f"where {key} goes off, which keeps strangers out or data whole"
+        instead = "Leave it on, or ask the person."
+        yield _leaves(scene, path, "infrastructure.opens", "infrastructure", why, instead, f"turns {key} off")
         return
     opened = set(openings(within, before))
     for text in texts:
         for what in openings(within, text):
             if what not in opened:
-                shown = scene.places.shown(path)
-                yield Finding(
-                    "infrastructure.opens",
-                    levels.HARM,
-                    f"writes {shown}, which opens {what} to everybody",
-                    "Name the addresses or the people that need it, or ask the person.",
-                    effect=effect("infrastructure", f"{shown} opens {what} to everybody", target=path),
-                )
+                done = f"opens {what} to everybody"
+                instead = "Name the addresses or the people that need it, or ask the person."
+                yield _leaves(scene, path, "infrastructure.opens", "infrastructure", f"which {done}", instead, done)
                 return
         if "/.github/workflows/" in path and _RUNS_REQUESTS.search(text) and not _RUNS_REQUESTS.search(before):
-            yield Finding(
-                "ci.runs-strangers",
-                levels.HARM,
-                f"writes {scene.places.shown(path)}, which runs the code of whoever opens a request, with the secrets of the repository",
-                "Use pull_request, or check out no code of the request.",
-                effect=effect("startup", f"{scene.places.shown(path)} runs strangers' code", target=path),
-            )
+            why = "which runs the code of whoever opens a request, with the secrets of the repository"
+            instead = "Use pull_request, or check out no code of the request."
+            yield _leaves(scene, path, "ci.runs-strangers", "startup", why, instead, "runs strangers' code")
             return
         for recipe in recipes_of(path, text):
             if recipe in known:
@@ -101,6 +88,13 @@ def findings(
                     effect=effect("startup", f"{shown} has others run `{line}`", target=shown),
                 )
                 return
+
+
+def _leaves(scene: Scene, path: str, rule: str, kind: EffectType, why: str, instead: str, done: str) -> Finding:
+    """Return the finding for a file that does harm as it then stands."""
+    shown = scene.places.shown(path)
+    made = effect(kind, f"{shown} {done}", target=path)
+    return Finding(rule, levels.HARM, f"writes {shown}, {why}", instead, effect=made)
 
 
 def _had(scene: Scene, known: list[Recipe], found: Finding) -> bool:

@@ -47,7 +47,9 @@ MAILERS = frozenset(PEOPLE["mailers"].split("|"))
 """Programs that send mail to addresses among their words."""
 
 
-PROGRAMS = _ASKS | _CLIENTS | MAILERS | {"slack", "slackcat", "discord", "gh", "glab"}
+_FORGES = frozenset({"gh", "glab"})
+"""Clients of forges, where those who follow an issue or a request are told of each word."""
+PROGRAMS = _ASKS | _CLIENTS | MAILERS | _FORGES | {"slack", "slackcat", "discord"}
 """Programs that write to people, or ask a service that does."""
 
 
@@ -92,8 +94,6 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
 _SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)
 
 
-_FORGES = frozenset({"gh", "glab"})
-"""Clients of forges, where those who follow an issue or a request are told of each word."""
 _TALKS = frozenset({"comment", "create", "close", "note", "review", "reopen"})
 _NAMES_REPOSITORY = frozenset({"-R", "--repo"})
 

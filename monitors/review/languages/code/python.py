@@ -175,7 +175,7 @@ class _Reading:
                     self._bind(item.optional_vars, value)
             self._block(node.body)
             return
-        if isinstance(node, ast.While) and _grows_for_ever(node):
+        if isinstance(node, ast.While) and self._grows_for_ever(node):
             self._found.bomb = True
         for child in _children(node):
             if isinstance(child, ast.stmt):
@@ -184,6 +184,21 @@ class _Reading:
                 self._value(child)
             elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 self._block(child.body)
+
+    def _grows_for_ever(self, node: ast.While) -> bool:
+        """Whether a loop does nothing but take memory, and nothing ends it."""
+        if not (isinstance(node.test, ast.Constant) and node.test.value):
+            return False
+        grows = False
+        nodes: list[ast.AST] = list(node.body)
+        for one in nodes:  # which grows meanwhile
+            self._step()
+            name = _called_name(one)
+            if isinstance(one, _ENDS) or (name and name not in _GROWS):
+                return False
+            grows = grows or name in ("append", "extend")
+            nodes += _children(one)
+        return grows
 
     def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -511,15 +526,14 @@ _GROWS = frozenset({"append", "extend", "bytearray", "bytes", "list", "range", "
 """Calls that make more of what there is, and do nothing else."""
 
 
-def _grows_for_ever(node: ast.While) -> bool:
-    """Whether a loop does nothing but take memory, and nothing ends it."""
-    if not (isinstance(node.test, ast.Constant) and node.test.value):
-        return False
-    within = [one for statement in node.body for one in ast.walk(statement)]
-    calls = [one.func for one in within if isinstance(one, ast.Call)]
-    names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in calls if isinstance(one, (ast.Attribute, ast.Name))}  # fmt: skip
-    ends = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
-    return bool(names & {"append", "extend"}) and names <= _GROWS and not any(isinstance(one, ends) for one in within)
+_ENDS = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+"""Statements and expressions by which a loop may be left."""
+
+
+def _called_name(node: ast.AST) -> str:
+    """Return the last name of what is called; nothing if the node is no call, or not of a name."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 _ROUTES = frozenset({"route", "get", "post", "put", "patch", "delete", "websocket", "websocket_route", "api_route", "any", "tool"})  # fmt: skip
@@ -550,8 +564,7 @@ _BRINGS = frozenset({"b64decode", "decode", "decompress", "fromhex", "unhexlify"
 
 def _hidden(call: ast.Call) -> str:
     """Return how the code for `exec` or `eval` is hidden; empty if it is not decoded, downloaded or read."""
-    calls = [one.func for one in ast.walk(call) if isinstance(one, ast.Call) and one is not call]
-    names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in calls if isinstance(one, (ast.Attribute, ast.Name))}  # fmt: skip
+    names = {_called_name(one) for one in ast.walk(call) if one is not call}
     if names & _BRINGS:
         return "decodes and runs code"
     if re.search(r"stdin\.read", ast.unparse(call.args[0])[:2000] if call.args else ""):

@@ -1,7 +1,7 @@
 """Files of infrastructure that open what they describe to everybody: ports of machines, databases, rules of stores."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from monitors.contract.expressions import later
@@ -27,8 +27,10 @@ _STORE = later(
 )
 
 _ENDPOINT = later(r"public_access_cidrs[ \t]{0,40}=[ \t]{0,9}\[[ \t\n]{0,40}\"(?:0\.0\.0\.0/0|::/0)\"|\bauthorized_networks\b[^}]{0,300}?\bvalue[ \t]{0,40}=[ \t]{0,9}\"0\.0\.0\.0/0\"")  # fmt: skip
-_ROLE = later(r"assume_role_policy\b[^}]{0,2000}?\bPrincipal\"?[ \t]{0,9}[=:][ \t]{0,9}(?:\{[ \t]{0,9}\"?AWS\"?[ \t]{0,9}[=:][ \t]{0,9})?\[?\"\*\"")  # fmt: skip
-_CLUSTER = later(r"^kind:[ \t]{0,9}(?:Cluster)?RoleBinding\b(?:(?!^---)[\s\S]){0,4000}?\bname:[ \t]{0,9}[\"']?system:(?:unauthenticated|anonymous|authenticated)\b", re.MULTILINE)  # fmt: skip
+_ASSUMED = later(r"assume_role_policy\b")
+_ROLE = later(r"\bPrincipal\"?[ \t]{0,9}[=:][ \t]{0,9}(?:\{[ \t]{0,9}\"?AWS\"?[ \t]{0,9}[=:][ \t]{0,9})?\[?\"\*\"")  # fmt: skip
+_BINDING = later(r"^kind:[ \t]{0,9}(?:Cluster)?RoleBinding\b", re.MULTILINE)
+_ANYBODY = later(r"\bname:[ \t]{0,9}[\"']?system:(?:unauthenticated|anonymous|authenticated)\b")
 _MANIFEST = later(r"\.ya?ml$")
 _GUARDED = later(
     r"\b(block_public_acls|block_public_policy|ignore_public_acls|restrict_public_buckets|deletion_protection|storage_encrypted"
@@ -81,12 +83,17 @@ def openings(path: str, text: str) -> Iterator[str]:
             yield "a database"
         if _ENDPOINT.search(text):
             yield "an endpoint"
-        if _ROLE.search(text):
+        if _behind(text.split("}"), _ASSUMED, _ROLE):
             yield "a role"
-    elif _MANIFEST.search(path) and "RoleBinding" in text and _CLUSTER.search(text):
+    elif _MANIFEST.search(path) and _behind(text.split("\n---"), _BINDING, _ANYBODY):
         yield "a cluster"
     elif _STORE_RULES.search(path) and _STORE.search(text):
         yield "a store for writing"
+
+
+def _behind(pieces: Iterable[str], first: re.Pattern[str], then: re.Pattern[str]) -> bool:
+    """Whether one of the pieces has the second behind the first: each is searched once, as long as it may be."""
+    return any((found := first.search(piece)) and then.search(piece, found.end()) for piece in pieces)
 
 
 def _reaches_inner(block: str) -> bool:

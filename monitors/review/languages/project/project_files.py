@@ -230,10 +230,17 @@ _INDEX_LINE = later(
 )
 
 
-def _indexes(text: str) -> Iterator[Recipe]:
-    """Settings of a package manager for where packages come from, as the command that sets them."""
-    for match in islice(_INDEX_LINE.finditer(text), MAX_RECIPES):
-        yield Recipe("registry", f"npm config set registry {shell_word(match[1])}")
+def _sources(pattern: re.Pattern[str], command: str) -> Callable[[str], Iterator[Recipe]]:
+    """Read the addresses that packages come from, as the command that would name each."""
+
+    def read(text: str) -> Iterator[Recipe]:
+        for match in islice(pattern.finditer(text), MAX_RECIPES):
+            yield Recipe("registry", f"{command} {shell_word(match[1])}")
+
+    return read
+
+
+_indexes = _sources(_INDEX_LINE, "npm config set registry")
 
 
 def _requirements(text: str) -> Iterator[Recipe]:
@@ -249,9 +256,8 @@ _GEMS_FROM = later(r"^\s{0,20}source:?\s{0,9}\(?[\"'](https?://[^\s\"']{1,300})"
 
 
 def _gems(text: str) -> Iterator[Recipe]:
-    """Code of a Gemfile, and where its packages come from, as the command that would name it."""
-    for match in islice(_GEMS_FROM.finditer(text), MAX_RECIPES):
-        yield Recipe("source", f"gem sources --add {shell_word(match[1])}")
+    """Sources of the packages of a Gemfile, and its code."""
+    yield from _sources(_GEMS_FROM, "gem sources --add")(text)
     yield from _whole("other")(text)
 
 

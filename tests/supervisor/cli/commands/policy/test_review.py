@@ -10,22 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.monitors.review.test_as_json import FIELDS
 from tests.stages import forked
 
 pytestmark = pytest.mark.slow
-
-FIELDS = {
-    "id",
-    "decision",
-    "risk",
-    "rationality",
-    "severity",
-    "side_effects",
-    "reasoning",
-    "rule",
-    "updated_input",
-    "micros",
-}  # fmt: skipfrom tests.stages import forked
 
 
 def chaperon(*arguments: str, given: str = "", home: Path) -> subprocess.CompletedProcess[str]:
