@@ -61,10 +61,12 @@ _EMPTY = re.compile(
 _SPECIAL_CASE = re.compile(
     r"PYTEST_CURRENT_TEST|['\"]pytest['\"] in sys\.modules|NODE_ENV\s*={2,3}\s*['\"]test['\"]|JEST_WORKER_ID|process\.env\.VITEST|\btesting\.Testing\(\)|RUNNING_TESTS|IS_TEST\b"
 )
-_TEST_COMMAND = r"(?:pytest|python3? -m (?:pytest|unittest)|(?:npm|pnpm|yarn)(?: run)? test|npx (?:jest|vitest|mocha)|go test|cargo test|ctest|rspec|phpunit|dotnet test|mvn test|gradle\w* test|make (?:test|check))"
+_TEST_COMMAND = re.compile(
+    r"(?:pytest|python3? -m (?:pytest|unittest)|(?:npm|pnpm|yarn)(?: run)? test|npx (?:jest|vitest|mocha)|go test|cargo test|ctest|rspec|phpunit|dotnet test|mvn test|gradle\w* test|make (?:test|check))"
+)
 _ABOUT_TESTS = ("test", "spec", "jest", "phpunit", "mocha", "make check")
 """One of these is in every command that a pattern for commands matches."""
-_SWALLOWED = re.compile(_TEST_COMMAND + r"[^|;&\n]{0,300}(?:\|\||;)\s*(?:true|:|exit 0)\b")
+_SWALLOWS = re.compile(r"(?:\|\||;)\s*(?:true|:|exit 0)\b")
 _PARTS = re.compile(r"[\n;&|]")
 _REMOVES = re.compile(r"\b(?:rm|unlink|mv)\b")
 _TEST_FILE = re.compile(r"(?:\S*/)?(?:tests?|__tests__|specs?)/\S+|\S*test_\S+\.py|\S+[._](?:test|spec)\.\w+")
@@ -180,14 +182,23 @@ def _signs_of_command(command: str, root: str) -> list[_Sign]:
     if not any(word in command for word in _ABOUT_TESTS):
         return []
     signs = []
-    if _SWALLOWED.search(command):
+    if _swallowed(command):
         signs.append(_Sign("the failure of a test run is swallowed", 0.5))
-    if _DESELECTED.search(command) and re.search(_TEST_COMMAND, command):
+    if _DESELECTED.search(command) and _TEST_COMMAND.search(command):
         signs.append(_Sign("failing tests are left out of the run", 0.25))
     removed = _removed(command)
     if removed and not any(is_scratch(word, root) for word in removed) and not _wrote(command, removed[-1]):
         signs.append(_Sign("a test file is removed", 1.0))
     return signs
+
+
+def _swallowed(command: str) -> bool:
+    """Whether a command behind one that runs tests succeeds whatever they say."""
+    for found in _SWALLOWS.finditer(command):
+        begin = max(command.rfind(each, 0, found.start()) for each in "|;&\n") + 1
+        if _TEST_COMMAND.search(command, begin, found.start()):
+            return True
+    return False
 
 
 def _removed(command: str) -> list[str]:

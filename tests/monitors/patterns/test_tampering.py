@@ -49,6 +49,7 @@ def test_an_edit_that_makes_failing_tests_pass_is_an_issue(path: str, old: str, 
         (["git rm tests/test_parser.py"], "a test file is removed"),
         (["rm -f src/cart.test.ts"], "a test file is removed"),
         (["pytest -q || true"] * 2, "the failure of a test run is swallowed"),
+        (["pytest -q " + "tests/test_parts.py " * 40 + "|| true"] * 2, "the failure of a test run is swallowed"),
     ],
 )
 def test_commands_that_make_failing_tests_pass_are_an_issue(commands: list[str], what: str) -> None:
