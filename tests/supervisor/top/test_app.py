@@ -128,7 +128,8 @@ def proposes(daemon: Daemon, checkpoint: str) -> None:
 
 
 async def test_on_a_terminal_that_cannot_be_drawn_over_it_says_what_it_needs(base: Base) -> None:
-    with terminal(base, "env", "TERM=dumb", *TOP) as shown:
+    lives_on = 'TERM=dumb "$@"; read -r _'  # a pane whose program ended scrolls what it said
+    with terminal(base, "sh", "-c", lives_on, "sh", *TOP) as shown:
         screen = await shown.shows("Set TERM to the terminal's kind")
         assert "TERM=dumb" in screen
 

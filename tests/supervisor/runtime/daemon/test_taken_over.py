@@ -25,9 +25,9 @@ async def lives(base: Base) -> Daemon:
 async def test_what_was_taken_over_whole_is_an_event_and_is_told_to_people_who_look(base: Base) -> None:
     await lives(base)
     async with served(base) as (daemon, client):
-        (taken,) = base.events(WorkTakenOver)
         health = (await client.get("/v1/health")).json()
         await daemon.put_down("a1", "the test is over")
+    (taken,) = base.events(WorkTakenOver)  # by now the journal is on the disk
     assert taken.missing == ()
     assert (taken.agents["found"], taken.agents["reattached"]) == (1, 1)
     assert taken.summary == "The daemon took over 1 agent of the daemon before: 1 run on; nothing is missing."
