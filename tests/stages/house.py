@@ -30,9 +30,13 @@ from supervisor.rehearsal.script import ModelScript, Say, ScriptStep, ToolUse
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
+from supervisor.runtime.shim.process_tree import SHELLS
 from supervisor.runtime.tasks.completion import Completion, NothingToComplete
 from tests.stages import forked
 from tests.support import kill_tree, on_any_machine, paid, real_claude_path
+
+STARTERS = SHELLS | {"timeout"}
+"""Programs that start the program which their arguments name."""
 
 SECONDS = 60.0
 """The longest that a test waits for anything; a run takes two seconds on an idle machine."""
@@ -96,13 +100,14 @@ class House:
         """Wait for a process without children whose command line has these words.
 
         A fork that runs no program of its own yet, and may never, has the command line of its parent: it is another's.
+        So is a program that is about to start the one whose words it names.
         """
         with anyio.fail_after(SECONDS):
             while True:
                 with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
                     for process in self.tree(agent):
                         line, parent = process.cmdline(), process.parent()
-                        own = parent is None or parent.cmdline() != line
+                        own = process.name() not in STARTERS and (parent is None or parent.cmdline() != line)
                         if own and words in " ".join(line) and not process.children():
                             return process
                 state = self.daemon.board.summary(agent).state

@@ -13,7 +13,7 @@ from supervisor.panel.access import peers
 from supervisor.runtime.shim.socket_owner import Holders, SocketAddress
 
 CONNECT = """
-import ctypes, socket, sys
+import ctypes, os, select, socket, sys
 from supervisor.runtime.shim import marks
 if "marked" in sys.argv:
     marks.put(marks.draw())
@@ -21,6 +21,10 @@ if "hidden" in sys.argv:
     ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
 connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 print("ready", flush=True)
+while "forking" in sys.argv and not select.select([sys.stdin], [], [], 0)[0]:
+    if os.fork() == 0:
+        os._exit(len(select.select([], [], [], 0.002)[0]))  # as long as a fork takes on a busy machine
+    os.wait()
 sys.stdin.readline()
 """
 
@@ -72,8 +76,28 @@ def test_a_persons_process_into_which_one_cannot_look_is_let_in_while_a_shim_is_
 ) -> None:
     with listening() as server, visitor(server) as (process, client), visitor(server) as (shim, _):
         # Root looks into every process: this is what another user's panel finds.
-        monkeypatch.setattr(peers, "holders", lambda _: Holders([], [process.pid, shim.pid]))
+        monkeypatch.setattr(peers, "holders", lambda _: Holders([], [process.pid, shim.pid], settled=True))
         assert peers.refusal(client, server.getsockname(), [shim.pid]) == ""
+
+
+def test_a_process_that_starts_others_meanwhile_is_let_in_as_often_as_it_is_looked_at() -> None:
+    """Each child holds the connection as well until it is another program, and can end before it is judged."""
+    with listening() as server, visitor(server, "forking") as (_, client):
+        assert {peers.refusal(client, server.getsockname(), ()) for _ in range(100)} == {""}
+
+
+def test_who_may_have_left_a_connection_to_a_child_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as server, visitor(server) as (process, client), visitor(server, "marked") as (agents, _):
+        looks = [Holders([], [process.pid], settled=False), Holders([], [process.pid, agents.pid], settled=True)]
+        monkeypatch.setattr(peers, "holders", lambda _: looks.pop(0))
+        assert "agent" in peers.refusal(client, server.getsockname(), ())
+        assert looks == []
+
+
+def test_a_connection_whose_possible_holders_end_on_and_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as server, visitor(server) as (process, client):
+        monkeypatch.setattr(peers, "holders", lambda _: Holders([], [process.pid], settled=False))
+        assert "cannot be determined" in peers.refusal(client, server.getsockname(), ())
 
 
 def test_a_connection_whose_process_has_gone_is_refused() -> None:

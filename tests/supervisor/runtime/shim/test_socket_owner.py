@@ -66,5 +66,17 @@ def test_of_a_process_that_is_starting_another_one_the_child_is_not_taken_for_th
             starting.communicate()
 
 
+def test_a_process_that_has_ended_and_is_not_asked_for_yet_is_no_possible_holder() -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert socket_owner._uid(ended.pid) == -1
+        assert ended.pid not in holders(HeldSocket(0, os.getuid())).hidden
+    assert socket_owner._uid(os.getpid()) == os.getuid()
+
+
+def test_a_look_at_all_processes_comes_to_an_end() -> None:
+    assert holders(HeldSocket(0, os.getuid())).settled
+
+
 def test_a_socket_that_nobody_holds_has_no_holder() -> None:
     assert first_holder(HeldSocket(0, os.getuid())) == 0
