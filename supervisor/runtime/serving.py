@@ -17,6 +17,7 @@ from monitors.detectors import pattern_names
 from supervisor.config.model import Config
 from supervisor.config.paths import StatePaths
 from supervisor.protocol.rollbacks import RollbackRequest
+from supervisor.runtime.api.lean import lean_fastapi
 from supervisor.runtime.assembly.policy import Policy
 from supervisor.runtime.assembly.settings import (
     detector_settings,
@@ -185,6 +186,7 @@ def _make_reader(daemon: Daemon, setup: Setup, policy: Policy) -> "ReadingServic
     return reader
 
 
+@lean_fastapi()
 def _make_api(
     daemon: Daemon,
     reader: "ReadingService",

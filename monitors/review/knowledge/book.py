@@ -7,12 +7,16 @@ import orjson
 from monitors.review.knowledge.tables import TABLES
 from monitors.review.rules.definitions import Knowledge, knowledge_from
 
-_TABLES = orjson.loads(TABLES)
-_FAMILIES = [knowledge_from(given, family) for family, given in _TABLES.items()]
+
+def _read() -> tuple[list[Knowledge], Mapping[str, str]]:
+    tables = orjson.loads(TABLES)  # 230 KB, which only the reading needs
+    return [knowledge_from(given, family) for family, given in tables.items()], tables["people"]["words"]
+
+
+_FAMILIES, PEOPLE = _read()
+"""Families, and the words of messages to many people: lists whose entries a `|` parts, by what they are."""
 
 RULES = tuple(rule for family in _FAMILIES for rule in family.rules)
 PROGRAMS = tuple(program for family in _FAMILIES for program in family.programs)
 LAUNCHERS = tuple(launcher for family in _FAMILIES for launcher in family.launchers)
 BUILT_IN = Knowledge(RULES, PROGRAMS, LAUNCHERS)
-PEOPLE: Mapping[str, str] = _TABLES["people"]["words"]
-"""Words of messages to many people: lists whose entries a `|` parts, by what they are."""

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     AgentAnswer = Summary
 else:
 
-    class AgentAnswer(RootModel[Summary]):
+    class AgentAnswer(RootModel):
         """An agent, as routes answer it."""
 
+        root: Summary
         # The checks of a model are its own; those of the bare type are made anew for each route that names it: 116 KB,
         # and half the work of an application.
 
