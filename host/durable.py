@@ -117,11 +117,24 @@ def write_all(fd: int, data: bytes | memoryview, *, disk: Disk = REAL_DISK) -> N
     """Write all bytes; a short write is continued.
 
     Raises:
-        OSError: Some of the bytes may be in the file.
+        OSError: Some of the bytes may be in the file, which the error names.
     """
     view = memoryview(data)
-    while view:
-        view = view[disk.write(fd, view) :]
+    try:
+        while view:
+            view = view[disk.write(fd, view) :]
+    except OSError as error:  # the kernel's names no file, and whoever reads it must know where room is needed
+        error.filename = error.filename or _path_of(fd)
+        raise
+
+
+def _path_of(fd: int) -> str | None:
+    """Return the path of an open file; None if it has none, as a pipe, or is not known."""
+    try:
+        path = Path(f"/proc/self/fd/{fd}").readlink()
+    except OSError:
+        return None
+    return str(path) if path.is_absolute() else None
 
 
 def write_new(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False, disk: Disk = REAL_DISK) -> None:

@@ -232,6 +232,12 @@ def not_in_force(health: Mapping[str, Any]) -> list[str]:
     return [f"What the configuration's files say is not in force: {unused}"] if unused else []
 
 
+def held_by_disk(health: Mapping[str, Any]) -> str:
+    """Say why every agent waits although it is at work, by the same answer; empty if none does."""
+    full = health.get("disk_full")
+    return f"{full} Agents wait at their next tool call until there is." if full else ""
+
+
 def tell_not_in_force(daemon: "Client") -> None:
     """Say the same to a person who gives work to agents, and may count on it, as on a sandbox."""
     for line in not_in_force(daemon.get("/v1/health")):

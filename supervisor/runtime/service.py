@@ -382,7 +382,7 @@ async def _watch_journal(daemon: Daemon) -> None:
     while True:
         state = await daemon.journal.changed(state)
         if state is JournalState.FULL:
-            what = "The disk of the state directory is full. Agents wait at their next tool call; nothing is lost."
+            what = f"{daemon.journal.lacks} Agents wait at their next tool call; nothing is lost."
             daemon.fault(
                 "", "disk_full", what, way_out="Make room there; everything goes on by itself within a second."
             )

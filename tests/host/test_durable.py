@@ -33,6 +33,13 @@ def test_whatever_fails_a_replaced_file_is_the_old_one_or_the_new_one(tmp_path: 
         assert path.read_bytes() in allowed
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the machine has no full device")
+def test_an_error_of_a_write_names_the_file_where_room_is_missing() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'") as failed:
+        write_new(Path("/dev/full"), b"content")
+    assert failed.value.filename == "/dev/full"
+
+
 def test_a_short_write_is_continued(tmp_path: Path) -> None:
     class ThreeBytesAtATime(RealDisk):
         def write(self, fd: int, data: bytes | memoryview) -> int:

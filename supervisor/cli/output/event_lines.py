@@ -282,6 +282,14 @@ def _incident(record: Record, seen: ShownLines) -> Lines:
         yield ViewLine("", way_out, dim=True)
 
 
+def _fault(record: Record, seen: ShownLines) -> Lines:
+    """A fault, whole each time: the same one before it may be hours old."""
+    whole = " ".join(str(record["incident"]["summary"]).split())
+    while whole in seen.told:
+        seen.told.remove(whole)
+    yield from _incident(record, seen)
+
+
 def _stop(incident: Mapping[str, Any], seen: ShownLines) -> ViewLine:
     """Return the line of an emergency stop: its reason, and the command to go on."""
     held = seen.flush()
@@ -417,7 +425,7 @@ SHOWN: dict[str, Callable[[Record, ShownLines], Lines]] = {
     "issue_seen": _issue,
     "intervention_chosen": _intervention,
     "incident_opened": _incident,
-    "fault_seen": _incident,
+    "fault_seen": _fault,
     "aftermath_seen": _aftermath,
     "state_changed": _state,
     "say_requested": _request("say"),

@@ -23,6 +23,8 @@ class MachineFacts:
     load_per_core: float
     now: float = 0.0
     """Unix time in seconds."""
+    disk: str = ""
+    """Folder on the disk that is meant: of those that are needed, the one with the least room."""
 
 
 NOT_LOOKED_AT = MachineFacts(inf, inf, 0.0)
@@ -162,7 +164,7 @@ def closed_gate(settings: TaskSettings, facts: MachineFacts) -> str:
     if facts.free_memory_mb < settings.min_free_memory_mb:
         return f"{facts.free_memory_mb:.0f} MiB of memory are free, and tasks.min_free_memory_mb is {settings.min_free_memory_mb}"
     if facts.free_disk_mb < settings.min_free_disk_mb:
-        return f"{facts.free_disk_mb:.0f} MiB of the disk are free, and tasks.min_free_disk_mb is {settings.min_free_disk_mb}"
+        return f"{facts.free_disk_mb:.0f} MiB of the disk of {facts.disk} are free, and tasks.min_free_disk_mb is {settings.min_free_disk_mb}"
     if settings.max_load_per_core and facts.load_per_core > settings.max_load_per_core:
         return f"the load is {facts.load_per_core:.1f} per core, and tasks.max_load_per_core is {settings.max_load_per_core:g}"
     return ""

@@ -27,7 +27,7 @@ from supervisor.runtime.daemon.project_work import ProjectWork
 from supervisor.runtime.daemon.running.runners import Runners
 from supervisor.runtime.daemon.submission import Claim, Defaults, Submission, UnavailableError
 from supervisor.runtime.daemon_parts import EndingParts, EventParts, FaultParts, NeighbourParts
-from supervisor.runtime.journal.journal import Journal, JournalState
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.launcher import ProcessLauncher
 
@@ -208,9 +208,9 @@ class Intake:
             raise UnavailableError(
                 "The daemon is ending and takes no new task.", way_out="Start it again, and then ask."
             )
-        if self._journal.state is JournalState.FULL:
+        if lacks := self._journal.lacks:
             raise UnavailableError(
-                "The disk of the state directory is full, so no new task is taken; nothing was started.",
+                f"{lacks} No new task is taken until then; nothing was started.",
                 way_out="Make room there, and ask again.",
             )
 

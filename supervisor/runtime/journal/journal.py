@@ -221,6 +221,15 @@ class Journal:
         return self._writer.state
 
     @property
+    def lacks(self) -> str:
+        """Sentence that says where room is missing, and how much; empty if it is not."""
+        if self.state is not JournalState.FULL:
+            return ""
+        return (
+            f"The disk of the state directory is full: {RESERVE_BYTES // 2**20} MiB must be free for {self.directory}."
+        )
+
+    @property
     def accepting(self) -> bool:
         """Whether more should be read from agents: there is room on disk, and the disk keeps up."""
         return self.state is JournalState.OPEN and self.queued_bytes <= PRESSURE_BYTES

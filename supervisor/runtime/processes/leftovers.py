@@ -65,6 +65,12 @@ def find_leftovers(identity: Identity) -> set[int]:
     return set() if is_running(identity) else _in_group(identity) | _known_again(identity)
 
 
+def find_held(identity: Identity) -> set[int]:
+    """Return the living processes of an agent but its shim, whether that lives or not."""
+    tree = process_tree.Tree(identity.shim_pid, identity.cgroup)
+    return tree.members() - {identity.shim_pid} if is_running(identity) else find_leftovers(identity)
+
+
 def end_leftovers(identity: Identity) -> EndedProcesses:
     """End them, looking again until none is found or the time is up. Blocks for some milliseconds, at most 3 s."""
     deadline = process_tree.now() + process_tree.END_SECONDS

@@ -19,9 +19,11 @@ def machine_facts(folders: Iterable[Path], now: float) -> MachineFacts:
         folders: Folders whose disks must have room; one that is not there yet counts by the nearest above it.
         now: Unix time in seconds.
     """
-    free = min((psutil.disk_usage(str(_existing(folder))).free for folder in folders), default=0)
+    free, disk = min(
+        ((psutil.disk_usage(str(_existing(folder))).free, str(folder)) for folder in folders), default=(0, "")
+    )
     cores = os.cpu_count() or 1
-    return MachineFacts(psutil.virtual_memory().available / MIB, free / MIB, os.getloadavg()[0] / cores, now)
+    return MachineFacts(psutil.virtual_memory().available / MIB, free / MIB, os.getloadavg()[0] / cores, now, disk)
 
 
 def _existing(folder: Path) -> Path:

@@ -10,9 +10,12 @@ import pytest
 
 from supervisor.core.fold.summary import Summary
 from supervisor.protocol import events
+from supervisor.protocol.identity import Identity
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.running import runner
+from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.processes import shim_client
+from supervisor.runtime.processes.leftovers import find_held
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import alive, processes_in
@@ -186,6 +189,36 @@ async def test_a_stop_ends_an_agent_whose_program_stopped_the_shim(base: Base, m
         summary = await ended(daemon)
         assert nobody_lives(base, summary, pid)
     assert incidents(base)["shim_silent"]["severity"] == "critical"
+
+
+async def test_a_shim_is_not_called_silent_that_did_what_it_was_told_while_the_disk_was_full(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says is not read then."""
+    looked: list[set[int]] = []
+
+    def look(identity: Identity) -> set[int]:
+        looked.append(find_held(identity))
+        return looked[-1]
+
+    monkeypatch.setattr(runner, "SHIM_ENDS_SECONDS", 0.5)
+    monkeypatch.setattr(runner, "find_held", look)
+    base.cli("begin()\nwhile True:\n    say({'type': 'system', 'subtype': 'status'})\n    time.sleep(0.01)")
+    async with served(base) as (daemon, client):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        pid = daemon.board.summary("a1").cli_pid
+        assert pid is not None
+        with monkeypatch.context() as full:
+            full.setattr(daemon.journal.reserve, "hold", lambda: False)
+            daemon.journal._writer.state = JournalState.FULL
+            assert (await client.post("/v1/agents/a1/stop", json={"force": True})).status_code == 200
+            await until(lambda: not alive(pid))
+            await until(lambda: bool(looked))
+        daemon.journal.begin_file()  # by which the writer looks for room
+        assert (await ended(daemon)).state is AgentState.STOPPED
+    assert looked == [set()]
+    assert "shim_silent" not in incidents(base)
 
 
 async def test_a_stop_ends_an_agent_whose_stopped_shim_the_next_daemon_cannot_reach(

@@ -60,10 +60,7 @@ def ps(every: bool, label: str | None, after: str | None, limit: int | None, as_
     is_all = label is None and after is None and limit is None and not more
     if is_all and (left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)):
         terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
-    if taken_over := health.get("taken_over"):
-        for line in terminal.wrapped(taken_over, 0):
-            terminal.echo(line)
-    for told in common.not_in_force(health):
+    for told in filter(None, (health.get("taken_over"), common.held_by_disk(health), *common.not_in_force(health))):
         for line in terminal.wrapped(told, 0):
             terminal.echo(line)
     for line in agent_words.in_force(health.get("orders") or {}):
@@ -100,7 +97,8 @@ def show(agent: str, why: bool, timeline: bool, as_json: bool) -> None:
         terminal.echo("\n".join(agent_words.why(known["explained"], over=known["ended_at"] is not None)))
     else:
         found = agent_words.portrait(known, changes_of(daemon, agent), Clock().wall())
-        terminal.echo("\n".join(found))
+        held = common.held_by_disk(daemon.get("/v1/health")) if known["ended_at"] is None else ""
+        terminal.echo("\n".join([*found, *([held] if held else [])]))
 
 
 def changes_of(daemon: Client, agent: str) -> Any:

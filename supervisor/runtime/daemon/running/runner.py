@@ -54,7 +54,7 @@ from supervisor.runtime.processes.agent_link import AgentLink
 from supervisor.runtime.processes.bounds.limits import Enforcer
 from supervisor.runtime.processes.hand_stop import noted_stop
 from supervisor.runtime.processes.identity import read_identity
-from supervisor.runtime.processes.leftovers import EndedProcesses, end_by_hand, survivors
+from supervisor.runtime.processes.leftovers import EndedProcesses, end_by_hand, find_held, survivors
 from supervisor.runtime.shim import wire
 
 FREEZE_ID = "session"
@@ -290,7 +290,11 @@ class Runner:
             f"The process that holds the CLI of agent {self.agent} did not end its processes within {SHIM_ENDS_SECONDS:g} s. "
             "They are ended without it."
         )
-        self._tools.fault(self.agent, "shim_silent", what, Severity.CRITICAL)
+        known = self._identity
+        # Where it did end them, what it said of that is not read: nothing is while the disk is full.
+        held = None if known is None else await anyio.to_thread.run_sync(find_held, known)
+        if held is None or held:
+            self._tools.fault(self.agent, "shim_silent", what, Severity.CRITICAL)
         await end_by_hand(self._identity, shim.directory)  # by which the connection closes, and the rest is read
 
     async def _launch(self, command: Launch, tasks: TaskGroup) -> None:

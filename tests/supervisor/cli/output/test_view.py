@@ -172,6 +172,18 @@ def test_an_incident_is_shown_to_its_end_and_with_the_way_out() -> None:
     assert second.strip() == "chaperon doctor"
 
 
+def test_a_fault_that_comes_again_is_told_whole_again() -> None:
+    incident = {
+        "id": "i",
+        "type": "disk_full",
+        "severity": "high",
+        "summary": "The disk is full.",
+        "way_out": "Make room.",
+    }
+    first = told(*2 * [{"kind": "fault_seen", "incident": incident}])
+    assert [line.strip() for line in first] == 2 * ["incident disk_full: The disk is full.", "Make room."]
+
+
 def test_a_turn_that_failed_is_not_called_a_success() -> None:
     assert shown("line_received", frame={"type": "result", "subtype": "success", "is_error": True}) == [
         "turn     turn ended: error"

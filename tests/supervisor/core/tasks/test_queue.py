@@ -8,7 +8,7 @@ from supervisor.core.tasks.queue import AccountFacts, LocalQueue, MachineFacts
 from supervisor.protocol.tasks import TaskStep
 from tests.supervisor.core.tasks.conftest import Fold
 
-IDLE = MachineFacts(free_memory_mb=8_000, free_disk_mb=50_000, load_per_core=0.5)
+IDLE = MachineFacts(free_memory_mb=8_000, free_disk_mb=50_000, load_per_core=0.5, disk="/work")
 
 
 def queue(fold: Fold, **settings: Any) -> LocalQueue:
@@ -91,7 +91,7 @@ def test_no_more_are_claimed_than_the_account_in_force_has_slots_and_none_while_
     ("facts", "says"),
     [
         (replace(IDLE, free_memory_mb=100), "100 MiB of memory are free, and tasks.min_free_memory_mb is 512"),
-        (replace(IDLE, free_disk_mb=100), "100 MiB of the disk are free, and tasks.min_free_disk_mb is 1024"),
+        (replace(IDLE, free_disk_mb=100), "100 MiB of the disk of /work are free, and tasks.min_free_disk_mb is 1024"),
         (replace(IDLE, load_per_core=9.0), "the load is 9.0 per core, and tasks.max_load_per_core is 8"),
     ],
 )

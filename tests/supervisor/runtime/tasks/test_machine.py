@@ -9,3 +9,4 @@ def test_the_facts_of_this_machine_are_numbers_even_for_a_folder_that_is_not_the
     assert facts.free_disk_mb > 0
     assert facts.load_per_core >= 0
     assert facts.now == 12.5
+    assert facts.disk.startswith(str(tmp_path))

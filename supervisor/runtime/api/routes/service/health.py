@@ -22,6 +22,8 @@ class HealthResponse(BaseModel):
     ending: bool
     journal: str
     """`open`, `full`, or why it takes nothing."""
+    disk_full: str
+    """A sentence that says where room is missing, so that agents wait at their next tool call; empty: there is some."""
     last_event: int
     agents: int
     """How many live."""
@@ -57,6 +59,7 @@ def health_routes(api: FastAPI, daemon: HealthParts) -> None:
             version=__version__,
             ending=daemon.ending,
             journal=str(daemon.journal.state),
+            disk_full=daemon.journal.lacks,
             last_event=daemon.journal.last,
             agents=len(daemon.board.at_work()),
             ended=sum(one.ended_at is not None and one.removed_at is None for one in daemon.board.summaries()),

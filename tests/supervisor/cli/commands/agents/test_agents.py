@@ -11,6 +11,7 @@ from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.api.serving.agent_rows import AgentRows
 from supervisor.runtime.assembly import policy
+from supervisor.runtime.journal.journal import JournalState
 from supervisor.runtime.service import run_daemon
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.supervisor.cli.conftest import chaperon
@@ -90,6 +91,20 @@ async def test_the_list_says_that_what_the_files_say_is_not_in_force_and_what_to
         daemon.has_unused_configuration("verify.command is x and was none. To look: chaperon trust --programs")
         told = " ".join((await chaperon("ps")).output.split())
         assert "What the configuration's files say is not in force: verify.command is x and was none. To look" in told
+
+
+async def test_a_full_disk_is_told_beside_agents_that_wait_for_it(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.cli(WAITS)
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
+        monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
+        for command in (["ps"], ["show", "a1"]):
+            told = " ".join((await chaperon(*command)).output.split())
+            assert "4 MiB must be free for" in told
+            assert "Agents wait at their next tool call until there is." in told
+        monkeypatch.undo()
 
 
 async def test_an_agent_is_steered_by_name(base: Base) -> None:
