@@ -29,8 +29,9 @@ ASK_SECONDS = 10
 def serve(gateway: bool, person: str | None) -> int | None:
     """Run the daemon in the foreground.
 
-    Ctrl+C or SIGTERM end it in order: agents live on and wait at their next tool call until a daemon is back. A second
-    Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already, it exits with 75.
+    Ctrl+C, SIGTERM or the end of its terminal end it in order: agents live on and wait at their next tool call until a
+    daemon is back. A second Ctrl+C ends it at once, which loses nothing either. Where another daemon is here already,
+    it exits with 75. SIGHUP is not needed: a configuration that changes is taken as it does.
     """
     if person is not None:
         from supervisor.runtime.services.apart_start import keep_apart
@@ -91,9 +92,10 @@ async def _serve() -> None:
         loaded.config, common.here(), listening=listening_socket(os.environ), source=common.configuration_source()
     )
     asked = anyio.Event()
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    has_terminal = _has_terminal()
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_on_signals, signals, asked, name="signals")
+            tasks.start_soon(_on_signals, signals, asked, has_terminal, name="signals")
             starting = anyio.CancelScope()
             tasks.start_soon(_ask_for_time, notifier, starting, name="start")
             async with run_daemon(setup) as daemon:
@@ -146,9 +148,23 @@ async def _ask_for_time(notifier: "Notifier", starting: anyio.CancelScope) -> No
             await anyio.sleep(ASK_SECONDS)
 
 
-async def _on_signals(signals: AsyncIterator[signal.Signals], asked: anyio.Event) -> None:
-    """The first signal asks for an end in order; the second does not wait for it."""
-    await anext(signals)
-    asked.set()
-    await anext(signals)
-    os._exit(common.INTERRUPTED)
+async def _on_signals(signals: AsyncIterator[signal.Signals], asked: anyio.Event, has_terminal: bool) -> None:
+    """The first signal asks for an end in order; the second does not wait for it.
+
+    SIGHUP is one if the terminal has gone. By others it is sent to daemons that read their configuration by it.
+    """
+    from supervisor.runtime.log import log
+
+    async for number in signals:
+        hung_up = has_terminal and not _has_terminal()
+        if number is signal.SIGHUP and not hung_up:
+            log.info("SIGHUP: nothing to do, since a configuration that changes is taken as it does")
+        elif asked.is_set() and number is not signal.SIGHUP:
+            os._exit(common.INTERRUPTED)
+        else:
+            asked.set()
+
+
+def _has_terminal() -> bool:
+    """Whether one of input, output and errors is a terminal that is still there."""
+    return any(os.isatty(number) for number in range(3))

@@ -1,7 +1,10 @@
 """`chaperon serve`: what it has Python do with its memory, and its end by one signal, and by a second."""
 
 import gc
+import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from supervisor.cli.commands.service.serve import _exempt_survivors, _settle
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from tests.stages.daemon import Base, served, until
-from tests.supervisor.runtime.processes.test_hand_stop import chaperon, serving
+from tests.supervisor.runtime.processes.test_hand_stop import chaperon, environ, serving
 
 
 @pytest.mark.slow
@@ -41,6 +44,27 @@ async def test_the_first_signal_captures_and_holds_what_lives_and_takes_no_task_
     go.touch()
     async with served(base) as (after, _):
         assert [(one.agent, one.state) for one in after.board.summaries()] == [("a1", AgentState.PAUSED)]
+
+
+@pytest.mark.slow
+async def test_a_hangup_without_a_terminal_is_nothing_and_with_one_that_has_gone_an_end_in_order(
+    base: Base, tmp_path: Path
+) -> None:
+    """Before, both ended the daemon on the spot: without what `agent.at_daemon_end` says, and without a word."""
+    async with serving(base, tmp_path) as daemon:
+        daemon.send_signal(signal.SIGHUP)
+        assert (await chaperon(base, "ps")).returncode == 0
+        daemon.send_signal(signal.SIGTERM)
+        assert await anyio.to_thread.run_sync(partial(daemon.wait, 20)) == 0, "it was the first signal that counts"
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "supervisor.cli", "--config", str(tmp_path / "chaperon.yaml"), "serve"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ(base)) as hung_up:
+        os.close(theirs)
+        await until(lambda: base.kinds().count("daemon_started") == 2 and base.places.socket.exists())
+        os.close(ours)
+        hung_up.send_signal(signal.SIGHUP)
+        await anyio.to_thread.run_sync(partial(hung_up.wait, 20))
+    assert base.kinds()[-1] == "daemon_stopped"
 
 
 async def test_a_full_collection_looks_at_nothing_that_an_earlier_one_found_alive() -> None:
