@@ -27,6 +27,7 @@ from supervisor.protocol.records import JournalRecord
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
+from supervisor.runtime.journal.journal import Journal
 from supervisor.runtime.journal.reader import read_records
 from supervisor.runtime.metrics.exposition import exposition
 from supervisor.runtime.metrics.gathering import gather
@@ -34,6 +35,7 @@ from supervisor.runtime.service import Setup, run_daemon
 from tests.stages.cli_program import HEAD, HEAD_OF_PYTHON, write_cli
 from tests.stages.described import describe_once
 from tests.stages.read_forked import read_forked
+from tests.stages.written import until_written
 from tests.support import on_any_machine, paid
 
 describe_once()
@@ -88,6 +90,8 @@ class Base:
     root: Path
     config: dict[str, Any] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
+    journal: Journal | None = None
+    """The journal of the daemon that is served from here."""
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -126,7 +130,9 @@ class Base:
         return Submission(**{"prompt": "go", "repository": str(self.repo), "name": "a1", **about})
 
     def records(self) -> list[JournalRecord]:
-        """The journal, as it is on the disk."""
+        """The journal, as it is on the disk; with all that the daemon which is served has taken until now."""
+        if self.journal is not None:
+            until_written(self.journal)
         return list(read_records(self.places.journal))
 
     def kinds(self) -> list[str]:
@@ -201,6 +207,7 @@ def client_on(socket: Path, timeout: float | None = 20) -> httpx.AsyncClient:
 async def served(base: Base, **changes: Any) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
     """A daemon, and a client on its socket; agents that live at the end of the block are put down."""
     async with run_daemon(base.setup(**changes)) as daemon, client_on(base.places.socket) as client:
+        base.journal = daemon.journal
         try:
             yield daemon, client
         finally:

@@ -33,6 +33,7 @@ from supervisor.runtime.service import Setup, run_daemon
 from supervisor.runtime.shim.process_tree import SHELLS
 from supervisor.runtime.tasks.completion import Completion, NothingToComplete
 from tests.stages import forked
+from tests.stages.written import until_written
 from tests.support import kill_tree, on_any_machine, paid, real_claude_path
 
 STARTERS = SHELLS | {"timeout"}
@@ -89,6 +90,7 @@ class House:
 
     def events(self, kind: type[E]) -> list[E]:
         """All events of a kind so far."""
+        until_written(self.daemon.journal)
         everything = [record.event for record in self.daemon.journal.read(0)]
         return [event for event in everything if isinstance(event, kind)]
 

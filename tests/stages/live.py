@@ -22,6 +22,7 @@ from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.submission import Submission
 from supervisor.runtime.service import Setup, run_daemon
 from tests.stages import forked
+from tests.stages.written import until_written
 from tests.support import cli_environment, kill_tree, on_any_machine, paid, real_claude_path
 
 E = TypeVar("E", bound=events.Event)
@@ -98,6 +99,7 @@ class Live:
 
     async def events(self, kind: type[E]) -> list[E]:
         """What the journal has of this kind until now."""
+        until_written(self.daemon.journal)
         records = await anyio.to_thread.run_sync(lambda: list(self.daemon.journal.read(0)))
         found = [record.event for record in records]
         return [event for event in found if isinstance(event, kind)]
