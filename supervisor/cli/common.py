@@ -41,10 +41,9 @@ class FiniteRange(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read it."""
-        number = float(super().convert(value, param, ctx))
-        if not isfinite(number):
+        if not isfinite(float(click.FLOAT.convert(value, param, ctx))):
             self.fail(f"{value!r} is no finite number. For no limit of this kind leave the option out.", param, ctx)
-        return number
+        return float(super().convert(value, param, ctx))
 
 
 class UnconfirmedError(UsageError):

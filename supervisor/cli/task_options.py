@@ -27,7 +27,10 @@ _APPROVAL = {
 }
 """Options of approvals, and the settings that they set; those that are not given are as configured."""
 
-_COUNT = click.IntRange(min=1)
+MOST = 1_000_000_000
+"""Largest limit that the daemon takes, in the limit's own unit: `Count` in `monitors/contract/bounds.py`."""
+
+_COUNT = click.IntRange(1, MOST)
 
 _OPTIONS = (
     click.option(
@@ -50,7 +53,7 @@ _OPTIONS = (
         help="What it may cost, in US dollars, before it is ended.",
     ),
     click.option(
-        "--max-minutes", type=common.FiniteRange(min=0, min_open=True), help="How long it may run, in minutes."
+        "--max-minutes", type=common.FiniteRange(0, MOST // 60, min_open=True), help="How long it may run, in minutes."
     ),
     click.option("--max-tokens", type=_COUNT, help="Tokens that it may use, in and out, cached ones counted."),
     click.option("--max-memory-mb", type=_COUNT, help="Memory that its processes may have, in MiB."),
@@ -79,7 +82,7 @@ _OPTIONS = (
     click.option("--no-approval-tool", "auto_approve", multiple=True, help="Tool that never waits; several times."),
     click.option(
         "--approval-minutes",
-        type=common.FiniteRange(min=0, min_open=True),
+        type=common.FiniteRange(0, 24 * 60, min_open=True),
         help="How long an action waits before it is denied, in minutes.",
     ),
     click.option(

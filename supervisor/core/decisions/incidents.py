@@ -1,6 +1,7 @@
 """From what happened to the incident that tells a person of it."""
 
 import re
+from shlex import quote
 from typing import Any
 
 from interventions import stop_report
@@ -55,7 +56,14 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
     at = getattr(cause, "at", at)
     resume = "chaperon doctor says whether the CLI works here."
     if memory.processes.greeted:
-        resume = f"To go on in its session: claude --resume {memory.summary.session_id} in {workspace}."
+        session = memory.summary.session_id
+        # The session of an attached CLI is opened by whoever opened it before; any other would be watched over no more.
+        command = (
+            f"claude --resume {session} in {workspace}"
+            if memory.submitted.origin
+            else f'chaperon run "Go on." --resume-session {session} --repo {quote(workspace)}'
+        )
+        resume = f"To go on in its session: {command}."
 
     def incident(type_: str, severity: Severity, summary: str, way_out: str) -> tuple[Incident, None]:
         id_ = _NOT_OF_AN_ID.sub("_", f"{agent}-{seq}-{type_}")[:128]
@@ -134,7 +142,9 @@ def describe(cause: IncidentCause, memory: Memory, at: float, seq: int) -> tuple
             return incident("approval_expired", Severity.HIGH, what, way_out)
         case StopRequested():
             what = f"Agent {agent} was stopped: {cause.reason}."
-            way_out = f"Give it more (resources.{cause.limit}), or its next attempt. {resume}"
+            way_out = (
+                f"Give more to its next attempt (resources.{cause.limit}, or the option of run or task edit). {resume}"
+            )
             return incident("limit_reached", Severity.HIGH, what, way_out)
         case RestoreFailed():
             what = f"Agent {agent} could not go back to {cause.checkpoint}: {cause.error}"

@@ -91,7 +91,7 @@ async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
         await ended(daemon)
         told = (await chaperon("incidents")).output
         assert "agent_failed" in told
-        assert "claude --resume" in told
+        assert "--resume-session" in told
         assert "\x1b[2J" not in told
         assert json.loads((await chaperon("incidents", "--json")).output)["type"] == "agent_failed"
 

@@ -27,6 +27,23 @@ def body(*words: str) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-minutes", "1e300"),
+        ("--approval-minutes", "1441"),
+        ("--max-tokens", "1000000001"),
+        ("--max-steps", "9" * 30),
+    ],
+)
+def test_a_limit_that_the_daemon_does_not_take_is_refused_with_what_it_takes(option: str, value: str) -> None:
+    """Before, the daemon's answer named its own fields."""
+    done = CliRunner().invoke(options, [option, value])
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}'" in done.output
+    assert "is not in the range" in done.output
+
+
 VALUES = {
     "--approval": "ask", "--approval-minutes": "5", "--monitoring": "strict", "--permission-mode": "plan",
     "--max-cost": "2.5", "--max-minutes": "3", "--max-tokens": "7", "--max-memory-mb": "8", "--max-steps": "9",

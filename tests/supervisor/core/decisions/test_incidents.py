@@ -33,6 +33,16 @@ def test_an_agent_that_vanished_can_be_taken_up_again_by_its_session() -> None:
     play = Play().running()
     incident = told(play.feed(events.AgentVanished(**play.stamp(), reason="its shim was killed")))
     assert (incident.type, incident.severity) == ("agent_lost", Severity.HIGH)
+    assert incident.way_out.endswith('chaperon run "Go on." --resume-session s-1 --repo /repo.')
+
+
+def test_the_session_of_an_attached_cli_is_for_its_person_to_open_again() -> None:
+    play = Play()
+    play.feed(events.TaskSubmitted(**play.stamp(), task=play.task, workspace="/repo", session_id="s-1", origin="cli"))
+    play.launched()
+    play.taken(play.task.prompt)
+    play.init()
+    incident = told(play.feed(events.AgentVanished(**play.stamp(), reason="its CLI was killed")))
     assert incident.way_out.endswith("claude --resume s-1 in /repo.")
 
 

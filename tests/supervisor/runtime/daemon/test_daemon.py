@@ -392,7 +392,7 @@ async def test_a_shim_that_is_killed_is_a_lost_agent_without_leftovers(base: Bas
         await until(lambda: processes_in(base.repo) == [])
     (incident,) = faults(base)
     assert incident["type"] == "agent_lost"
-    assert "claude --resume" in incident["way_out"]
+    assert "--resume-session" in incident["way_out"]
 
 
 async def test_an_agent_that_is_put_down_is_gone_when_that_returns(base: Base) -> None:
