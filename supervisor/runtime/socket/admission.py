@@ -27,6 +27,8 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from supervisor import __version__
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.log import log
 from supervisor.runtime.shim import marks, process_tree
 from supervisor.runtime.shim.credentials import Peer, lineage_of, peer_of
@@ -57,6 +59,12 @@ Reason = Literal["user", "agent", "unknown", "gone", "full"]
 """Reasons of a refusal: another user; an agent's process; a process whose agent cannot be determined; a peer that
 has hung up, so that there is none to answer; too many connections."""
 
+WAYS_OUT: dict[Reason, str] = {
+    "agent": "A person may ask it, in a terminal that no agent started.",
+    "full": "Ask again once programs that hold connections have ended.",
+}
+"""Advice to a peer that was refused for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedPeer:
@@ -78,12 +86,21 @@ class RefusedPeer:
     def answer(self) -> bytes:
         """Return the answer to the peer, made without reading its request."""
         status = "503 Service Unavailable" if self.reason == "full" else "403 Forbidden"
-        problem = {"kind": "Refused", "what": f"The daemon refuses this: {self.why}. Nothing was done.", "way_out": ""}
+        way_out = WAYS_OUT.get(self.reason, "")
+        problem = {
+            "kind": "Refused",
+            "what": f"The daemon refuses this: {self.why}. Nothing was done.",
+            "way_out": way_out,
+        }
         body = json.dumps(problem).encode()
         head = (
-            f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {len(body)}"
+            f"HTTP/1.1 {status}",
+            "content-type: application/json",
+            "connection: close",
+            f"{VERSION_HEADER}: {__version__}",  # without it, a client takes the daemon for an older one
+            f"content-length: {len(body)}",
         )
-        return f"{head}\r\n\r\n".encode() + body
+        return "\r\n".join((*head, "", "")).encode() + body
 
 
 @dataclass(frozen=True, slots=True)

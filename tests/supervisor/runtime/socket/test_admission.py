@@ -15,7 +15,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from supervisor import __version__
 from supervisor.protocol.events import FaultSeen
+from supervisor.protocol.words import VERSION_HEADER
 from supervisor.runtime.shim import marks
 from supervisor.runtime.shim.credentials import Peer
 from supervisor.runtime.socket.admission import Admission, Arrival, House, RefusedPeer, most_connections
@@ -179,6 +181,8 @@ async def test_who_is_refused_is_told_and_dropped_at_once(tmp_path: Path) -> Non
             head, _, body = (await anyio.to_thread.run_sync(hear, host.path)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 403 ")
     assert "may not steer agents" in json.loads(body)["what"]
+    assert "in a terminal that no agent started" in json.loads(body)["way_out"]
+    assert f"\r\n{VERSION_HEADER}: {__version__}\r\n".encode() in head, "or the client takes it for an older daemon"
 
 
 async def test_a_thousand_connections_of_an_agent_leave_room_for_others(tmp_path: Path) -> None:
