@@ -237,6 +237,11 @@ def held_by_disk(health: Mapping[str, Any]) -> str:
     return f"{full} Agents wait at their next tool call until there is." if full else ""
 
 
+def told_of(health: Mapping[str, Any]) -> list[str]:
+    """Return what people who look at all agents are told of the daemon as a whole, by the same answer."""
+    return [*filter(None, (health.get("taken_over"), held_by_disk(health), *not_in_force(health)))]
+
+
 def tell_not_in_force(daemon: "Client") -> None:
     """Say the same to a person who gives work to agents, and may count on it, as on a sandbox."""
     for line in not_in_force(daemon.get("/v1/health")):

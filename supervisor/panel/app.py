@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import htpy as h
@@ -173,11 +174,20 @@ class Panel:
         agent, other = request.query_params.get("agent", ""), request.query_params.get("other", "")
         at = f"/v1/checkpoints/{path_part(request.path_params['name'], 'The list')}"
         one = await self._link.get(at, agent=agent)
-        plan = await self._link.post(f"{at}/plan", {"agent": agent})
-        changes = await self._link.get(f"{at}/diff", other=other, agent=agent)
+        plan: Any = None
+        changes: Any = []
+        lacks = ""
+        try:
+            plan = await self._link.post(f"{at}/plan", {"agent": agent})
+            changes = await self._link.get(f"{at}/diff", other=other, agent=agent)
+        except (
+            NotFoundError,
+            RefusedError,
+        ) as error:  # such as of a workspace that was removed: it can be written elsewhere
+            lacks = str(error)
         kept = await self._link.get("/v1/checkpoints", agent=one["facts"]["agent"] or "")
         others = [each["name"] for each in kept["checkpoints"] if each["workspace"] == one["workspace"]]
-        return checkpoint_page(frame, one, plan, others, other, changes)
+        return checkpoint_page(frame, one, plan, others, other, changes, lacks)
 
     async def _incidents(self, _request: Request, frame: PageFrame) -> h.Element:
         return incidents_page(frame, await self._link.records("/v1/incidents"))

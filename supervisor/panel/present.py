@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
+from supervisor.cli.common import told_of
 from supervisor.panel.feed import Feed
 from supervisor.panel.link import PanelLink
 from supervisor.panel.task_groups import DUE
@@ -31,6 +32,8 @@ class BoardData(NamedTuple):
     """Orders that stand."""
     merges: list[Data]
     """Merges of agents' branches that wait for a person."""
+    told: list[str]
+    """Sentences about the daemon as a whole, as `chaperon ps` has them."""
 
 
 class Present:
@@ -47,7 +50,7 @@ class Present:
         self._agents: dict[str, Data] = {}
         self._waiting: list[Data] = []
         self._costs: Data = {}
-        self._orders: Data = {}
+        self._health: Data = {}
         self._merges: list[Data] = []
         self._seen = -1
         """The last event that is in all of these; -1 if nothing is known."""
@@ -73,7 +76,8 @@ class Present:
                 if merged:
                     self._merges = await self._due()
             self._seen = last
-            return BoardData(list(self._agents.values()), self._waiting, self._costs, self._orders, self._merges)
+            agents, orders = list(self._agents.values()), self._health["orders"]
+            return BoardData(agents, self._waiting, self._costs, orders, self._merges, told_of(self._health))
 
     async def _all(self) -> None:
         self._seen = -1  # if one of these fails, all are asked for again
@@ -83,7 +87,7 @@ class Present:
         self._whole_at = self._clock.mono()
         self._waiting = await self._link.get("/v1/approvals")
         self._costs = await self._link.get("/v1/costs")
-        self._orders = await self._link.get("/v1/orders")
+        self._health = await self._link.get("/v1/health")
         self._merges = await self._due()
 
     async def _due(self) -> list[Data]:

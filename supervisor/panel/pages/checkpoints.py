@@ -78,17 +78,24 @@ def address(name: str, agent: str) -> str:
 
 
 def checkpoint_page(
-    frame: PageFrame, one: Data, plan: Data, others: Sequence[str], other: str, changes: Sequence[Data]
+    frame: PageFrame,
+    one: Data,
+    plan: Data | None,
+    others: Sequence[str],
+    other: str,
+    changes: Sequence[Data],
+    lacks: str,
 ) -> h.Element:
     """One checkpoint: what it holds, what changed since, and the way back to it.
 
     Args:
         frame: Of this request.
         one: The checkpoint.
-        plan: Of a rollback to it.
+        plan: Of a rollback to it; None if there can be none.
         others: Names of checkpoints to compare with.
         other: The one that is compared with; empty for the present.
         changes: From this one to the other.
+        lacks: Reason why there is no plan, or no changes are known; empty if all is.
     """
     name, of, stood = str(one["name"]), one["facts"], one["repository"]
     health = of.get("health") or {}
@@ -118,7 +125,9 @@ def checkpoint_page(
                 kind="bad",
                 title=f"Go back to {clean(name, 80)}",
                 opened_by=PLAN,
-            ),
+            )
+            if plan is not None
+            else None,
             ask(
                 "Write it elsewhere…",
                 "confirm",
@@ -136,14 +145,15 @@ def checkpoint_page(
                 body={"agent": str(of["agent"] or "")},
             ),
         ],
-        _rollback_dialog(name, plan),
+        h.p(class_="error")[clean(lacks, 600)] if lacks else None,
+        _rollback_dialog(name, plan) if plan is not None else None,
         h.h2[f"Changed from it to {clean(other, 80) or 'the present'}"],
         h.form(method="get", class_="buttons")[
             h.input(type="hidden", name="agent", value=str(of["agent"] or "")),
             h.label["Compare with ", h.select(name="other")[_choices(others, other)]],
             h.button(type="submit")["Compare"],
         ],
-        paths(changes),
+        paths(changes) if not lacks else None,
         here="Checkpoints",
     )
 

@@ -1,7 +1,10 @@
 """The panel's pages and actions, over plain HTTP."""
 
+import shutil
+
 import pytest
 
+from supervisor.runtime.journal.journal import JournalState
 from tests.stages.daemon import Base, ended, served, until
 from tests.stages.panel import panel
 
@@ -31,6 +34,34 @@ async def test_the_board_has_what_waits_on_top_and_an_answer_there_lets_the_agen
         assert base.ran() == ["echo 1 > one"]
         again = await person.post(f"/agents/a1/approvals/{waits.request_id}", json={"granted": True})
         assert again.status_code == 409
+
+
+async def test_the_board_says_that_agents_wait_for_room_and_what_of_the_files_is_not_in_force(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(base) as (daemon, _), panel(base) as shown, shown.person() as person:
+        assert "must be free" not in (await person.get("/")).text
+        daemon.has_unused_configuration("verify.command is x and was none. To look: chaperon trust --programs")
+        with monkeypatch.context() as full:
+            full.setattr(daemon.journal.reserve, "hold", lambda: False)
+            full.setattr(daemon.journal._writer, "state", JournalState.FULL)
+            html = (await person.get("/")).text
+        assert f"4 MiB must be free for {base.places.journal}. Agents wait at their next tool call" in html
+        assert "What the configuration&#39;s files say is not in force: verify.command is x" in html
+
+
+async def test_the_checkpoint_of_a_workspace_that_is_gone_says_so_and_can_be_written_elsewhere(base: Base) -> None:
+    """Before, the row in the list led to nothing found."""
+    async with served(base) as (daemon, client), panel(base) as shown, shown.person() as person:
+        await daemon.submit(base.submission(), by="test")
+        summary = await ended(daemon)
+        (first, *_) = (await client.get("/v1/checkpoints")).json()["checkpoints"]
+        shutil.rmtree(summary.workspace)
+        page = await person.get(f"/checkpoints/{first['name']}?agent=a1")
+        assert page.status_code == 200
+        assert f"The workspace {summary.workspace} cannot be opened" in page.text
+        assert "Write it elsewhere" in page.text
+        assert "Go back to it" not in page.text
 
 
 async def test_nothing_that_an_agent_writes_is_markup_or_acts(base: Base) -> None:

@@ -60,7 +60,7 @@ def ps(every: bool, label: str | None, after: str | None, limit: int | None, as_
     is_all = label is None and after is None and limit is None and not more
     if is_all and (left_out := health.get("ended", 0) - sum(agent["ended_at"] is not None for agent in agents)):
         terminal.echo(f"{counted(left_out, 'agent')} that ended before: chaperon ps --all")
-    for told in filter(None, (health.get("taken_over"), common.held_by_disk(health), *common.not_in_force(health))):
+    for told in common.told_of(health):
         for line in terminal.wrapped(told, 0):
             terminal.echo(line)
     for line in agent_words.in_force(health.get("orders") or {}):

@@ -61,6 +61,7 @@ def board(data: BoardData, label: str, card: CardMaker) -> h.Fragment:
     mine = [one for one in waiting if not label or one["agent"] in names]
     groups = grouped(shown)
     return h.fragment[
+        [h.p(class_="error")[clean(sentence, 1_000)] for sentence in data.told],
         waiting_section(mine),
         _elsewhere(len(waiting) - len(mine)),
         proposals_section(shown),
