@@ -38,6 +38,10 @@ MOST_KEYS = 500
 MOST_CONFIGURATION = 65_536
 """Bytes of a configuration of git that are read; ordinary ones have some hundred."""
 
+READ_BY_GIT = (".gitattributes", ".gitignore", ".gitmodules")
+"""Files of a folder that git reads. One that is a named pipe holds up a person's git for ever, as one within `.git`
+does."""
+
 PASSED_OVER = frozenset(
     {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", "target", "site-packages"}
 )
@@ -138,6 +142,9 @@ class _Look:
         common = checkout / ".git"
         for name in (*OF_A_WORKTREE[:1], "info/attributes", "objects/info/alternates"):
             self.path(common / name)
+        for path in (*_entries(common), *_entries(common / "info"), *(folder / name for name in READ_BY_GIT)):
+            if stat.S_ISFIFO(_kind(path) or 0):
+                self.path(path)
         hooks = common / "hooks"
         if stat.S_ISLNK(_kind(hooks) or 0):
             self.path(hooks)

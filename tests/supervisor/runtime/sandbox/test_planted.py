@@ -38,6 +38,14 @@ def names(repository: Path, since: float, *, deep: bool = True) -> list[str]:
     return [str(Path(path).relative_to(repository)) for path in found.files]
 
 
+@pytest.mark.parametrize("name", [".git/packed-refs", ".git/info/exclude", ".git/shallow", ".gitignore"])
+def test_a_pipe_on_which_git_would_wait_for_ever_is_found(repository: Path, name: str) -> None:
+    since = now()
+    (repository / name).unlink(missing_ok=True)
+    os.mkfifo(repository / name)
+    assert names(repository, since) == [name]
+
+
 def test_what_was_there_before_is_not_new(repository: Path) -> None:
     assert names(repository, now()) == []
 
