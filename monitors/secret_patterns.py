@@ -68,8 +68,8 @@ KINDS = (
     ),
     SecretKind(
         "a signed web token", ("eyJ",),
-        later(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-        possible=later(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+        later(r"\beyJ(?:(?!eyJ)[A-Za-z0-9_-]){10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+"),
+        possible=later(r"\beyJ(?:(?!eyJ)[A-Za-z0-9_-]){10,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]*+"),
     ),
     SecretKind("a password hash", (":$",), later(r"(?m)^[a-z_][a-z0-9_-]*:\$(?:1|2[aby]|5|6|y)\$[^:\s]{8,}:")),
     SecretKind(

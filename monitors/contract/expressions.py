@@ -73,6 +73,20 @@ def sought(text: str, words: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Sought(text, flags, tuple(words.split())))
 
 
+def up_to_next(head: str, character: str, most: int) -> str:
+    """Return an expression for a head with what may follow it, but for another head.
+
+    What lies behind that is found from there, so each character is gone over once. Without it, a text of nothing but
+    heads is gone over from each of them: `exec(` 12,000 times took 70 ms.
+
+    Args:
+        head: An expression without groups that are asked for.
+        character: An expression for one character that may follow.
+        most: The number of those that are gone over.
+    """
+    return f"(?:{head})(?:(?!{head}){character}){{0,{most}}}?"
+
+
 def later(text: str, flags: int = 0) -> re.Pattern[str]:
     """Return a regular expression that is compiled at its first use; one that is wrong raises re.error there."""
     return cast("re.Pattern[str]", _Later(text, flags))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from monitors.contract.bounds import Count, Flag, Seconds
+from monitors.contract.expressions import up_to_next
 from monitors.contract.issues import Issue
 from monitors.contract.observations import (
     AgentSpoke,
@@ -57,7 +58,7 @@ def _said(pattern: str) -> re.Pattern[str]:
 
 NEEDS = (
     Need("password", _said(r"sudo: (?:a password is required|a terminal is required|no tty present)|password for \w+:|enter passphrase|authentication is required")),
-    Need("signature", _said(r"gpg failed to sign|signing failed|failed to write commit object|1Password: |error: Load key .* incorrect passphrase|agent refused operation")),
+    Need("signature", _said(r"gpg failed to sign|signing failed|failed to write commit object|1Password: |error: Load key .{1,300}? incorrect passphrase|agent refused operation")),
     Need("log-in", _said(r"could not read (?:Username|Password) for|please (?:run|use)[^\n]{0,30}\b(?:login|auth login)\b|gh auth login|not logged in|az login|docker login|aws sso login|authentication (?:required|failed)|permission denied \(publickey|Host key verification failed|device code|open (?:this|the following) (?:url|link|page) in|terminal prompts disabled")),
     Need("answer", _said(r"\[y/n\]|\(y/n\)|\(yes/no(?:/\[fingerprint\])?\)|press (?:any key|enter|return) to continue|are you sure you want to|waiting for (?:user|your) (?:input|approval|confirmation)|not a tty|input device is not a TTY|requires? interactive|Inquirer|waiting for approval")),
 )  # fmt: skip
@@ -177,7 +178,7 @@ class BlockedOnHuman:
 
 _SERVED = {
     "password": re.compile(r"\bsudo\b|\bssh\b|\bsu\b"),
-    "signature": re.compile(r"\bgit\b.*\b(?:commit|tag|rebase|merge)\b"),
+    "signature": re.compile(up_to_next(r"\bgit\b", ".", 2_000) + r"\b(?:commit|tag|rebase|merge)\b"),
     "log-in": re.compile(r"\b(?:git (?:push|pull|fetch|clone)|gh|docker|az|aws|npm|ssh)\b"),
     "answer": re.compile(r""),
 }

@@ -65,7 +65,7 @@ where a trouble shows."""
 MAX_EXPECTED = 64
 """Globs read out of prompts."""
 
-_MENTION = re.compile(r"(?<![\w/@.:-])((?:\.{0,2}/)?(?:[\w@.*-]+/)+[\w@.*-]*|[\w-]+\.[A-Za-z]\w{0,4})(?![\w/])")
+_MENTION = re.compile(r"(?<![\w/@.:*-])((?:\.{0,2}/)?(?:[\w@.*-]+/)+[\w@.*-]*|[\w-]+\.[A-Za-z]\w{0,4})(?![\w/])")
 _URL = re.compile(r"\b\w+://\S+")
 _SUFFIXES = re.compile(
     r"\.(?:py|pyi|js|jsx|ts|tsx|mjs|go|rs|java|kt|rb|php|cs|c|h|cc|cpp|hpp|swift|scala|sh|sql|html|css|scss|vue|svelte|json|ya?ml|toml|md|txt|ex|exs|lua|tf|proto)$"

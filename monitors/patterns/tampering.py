@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from annotated_types import Gt, Le
 
 from monitors.contract.bounds import Key
+from monitors.contract.expressions import up_to_next
 from monitors.contract.issues import Issue
 from monitors.contract.observations import Observation, ToolReturned, UserSpoke
 from monitors.contract.words import Severity
@@ -62,7 +63,7 @@ _SPECIAL_CASE = re.compile(
     r"PYTEST_CURRENT_TEST|['\"]pytest['\"] in sys\.modules|NODE_ENV\s*={2,3}\s*['\"]test['\"]|JEST_WORKER_ID|process\.env\.VITEST|\btesting\.Testing\(\)|RUNNING_TESTS|IS_TEST\b"
 )
 _TEST_COMMAND = re.compile(
-    r"(?:pytest|python3? -m (?:pytest|unittest)|(?:npm|pnpm|yarn)(?: run)? test|npx (?:jest|vitest|mocha)|go test|cargo test|ctest|rspec|phpunit|dotnet test|mvn test|gradle\w* test|make (?:test|check))"
+    r"(?:pytest|python3? -m (?:pytest|unittest)|(?:npm|pnpm|yarn)(?: run)? test|npx (?:jest|vitest|mocha)|go test|cargo test|ctest|rspec|phpunit|dotnet test|mvn test|gradlew? test|make (?:test|check))"
 )
 _ABOUT_TESTS = ("test", "spec", "jest", "phpunit", "mocha", "make check")
 """One of these is in every command that a pattern for commands matches."""
@@ -73,7 +74,8 @@ _TEST_FILE = re.compile(r"(?:\S*/)?(?:tests?|__tests__|specs?)/\S+|\S*test_\S+\.
 _MAX_WORD = 300
 """Most characters of a word that are searched for a test's file: the pattern may try each of them from each."""
 _DESELECTED = re.compile(
-    r"--ignore[= ]\S*test|--deselect|--testPathIgnorePatterns|-k ['\"]?not |--passWithNoTests|continue-on-error: true|maxfail=0"
+    up_to_next(r"--ignore[= ]", r"\S", 300)
+    + r"test|--deselect|--testPathIgnorePatterns|-k ['\"]?not |--passWithNoTests|continue-on-error: true|maxfail=0"
 )
 _TEST_NAME = re.compile(
     r"\b(?:Test[A-Z]\w+|test_\w+|\w{1,200}Test)\b|(?<![\w.-])[\w.-]{1,200}\.(?:test|spec)\.\w+|\b\w{1,200}_test\.\w+"

@@ -32,7 +32,7 @@ _INSTRUCTIONS = (
     re.compile(r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|everything\s+){0,3}(?:previous|prior|above|earlier|preceding|system|original|other)\b.{0,40}\b(?:instructions?|prompts?|rules?|directions?|messages?|context|guidelines?)", re.IGNORECASE),
     re.compile(r"\b(?:you are now|from now on,? you|act as if you|pretend (?:that )?you)\b.{0,80}\b(?:unrestricted|developer mode|no (?:rules|restrictions|limits)|jailbr|root|admin|different (?:ai|assistant))", re.IGNORECASE),
     re.compile(r"\b(?:attention|important|note|message|instructions?)\s*(?:to|for)\s*(?:the\s+)?(?:ai|llm|claude|assistant|language model|coding agent|agents?)\b\s*[:!,-]", re.IGNORECASE),
-    re.compile(r"<\s*/?\s*(?:system|system-reminder|assistant|im_start|instructions?)\s*>|\[/?INST\]|<\|im_(?:start|end)\|>", re.IGNORECASE),
+    re.compile(r"<\s*+/?\s*+(?:system|system-reminder|assistant|im_start|instructions?)\s*+>|\[/?INST\]|<\|im_(?:start|end)\|>", re.IGNORECASE),
     re.compile(r"\b(?:do not|don't|never)\s+(?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:the\s+)?(?:user|human|operator|supervisor|developer)\b", re.IGNORECASE),
     re.compile(r"\b(?:send|post|upload|exfiltrate|email|forward)\b.{0,60}\b(?:api keys?|credentials?|secrets?|tokens?|passwords?|\.env|ssh keys?|environment variables)\b.{0,60}\b(?:to|at)\b", re.IGNORECASE),
 )  # fmt: skip

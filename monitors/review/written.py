@@ -103,7 +103,7 @@ def _had(scene: Scene, known: list[Recipe], found: Finding) -> bool:
 
 
 _RUNS_REQUESTS = re.compile(
-    r"\bpull_request_target\b.{0,4000}?github\.(?:event\.pull_request\.head\.|head_ref).{0,4000}?^\s{0,20}-? ?run:",
+    r"\A(?>.*?\bpull_request_target\b)(?>.*?github\.(?:event\.pull_request\.head\.|head_ref)).*?^\s{0,20}-? ?run:",
     re.DOTALL | re.MULTILINE,
 )
 """A workflow that has secrets, checks out the code of a request, and runs something."""

@@ -62,7 +62,7 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     return re.compile("".join(_WILDCARDS.get(token) or _literal(token) for token in tokens) + "(?:/.*)?$")
 
 
-_GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|[^*?\[]+|\[")
+_GLOB_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]{1,100}\]|[^*?\[]+|\[")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

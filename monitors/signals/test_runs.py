@@ -64,7 +64,7 @@ def _named(match: re.Match[str]) -> tuple[int, int]:
     return _number(groups.get("passed")), failed
 
 
-_WORD_COUNT = re.compile(r"(\d+) (\w+)")
+_WORD_COUNT = re.compile(r"(?<!\d)(\d++) (\w++)")
 _FAILURE_WORDS = frozenset({"failed", "error", "errors", "failure", "failures"})
 _PASS_WORDS = frozenset({"passed", "xpassed"})
 
@@ -112,7 +112,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "unittest",
         ("Ran ",),
-        re.compile(r"^Ran (?P<total>\d+) tests? in [\d.]+s\s+(?:OK|FAILED|NO TESTS RAN)(?: \((?P<kinds>[^)]*)\))?", re.MULTILINE),
+        re.compile(r"^Ran (?P<total>\d+) tests? in [\d.]+s\s+(?:OK|FAILED|NO TESTS RAN)(?: \((?P<kinds>[^)\n]*)\))?", re.MULTILINE),
         _unittest,
     ),
     Framework("jest", ("Tests:",), re.compile(r"^Tests:\s+(?P<parts>\d[^\n]*\btotal)", re.MULTILINE), _by_words),
@@ -151,7 +151,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "junit xml",
         ("<testsuite",),
-        re.compile(r"<testsuite\b(?=[^>]{0,2000}\btests=\"(?P<total>\d+)\")(?=[^>]{0,2000}\bfailures=\"(?P<failures>\d+)\")(?:(?=[^>]{0,2000}\berrors=\"(?P<errors>\d+)\"))?(?:(?=[^>]{0,2000}\bskipped=\"(?P<skipped>\d+)\"))?[^>]*>"),
+        re.compile(r"<testsuite\b(?=[^<>]{0,2000}\btests=\"(?P<total>\d+)\")(?=[^<>]{0,2000}\bfailures=\"(?P<failures>\d+)\")(?:(?=[^<>]{0,2000}\berrors=\"(?P<errors>\d+)\"))?(?:(?=[^<>]{0,2000}\bskipped=\"(?P<skipped>\d+)\"))?[^<>]*>"),
         _sum,
     ),
     Framework("node test", ("# pass ", "\u2139 pass "), re.compile(r"^[#\u2139] pass (?P<passed>\d+)\s+[#\u2139] fail (?P<failed>\d+)", re.MULTILINE), _last),

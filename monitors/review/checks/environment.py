@@ -18,7 +18,7 @@ _USUAL = re.compile(
     r"bash|zsh|sh|fish|xterm|gnome-terminal)?(?:\s+-[\w=./:,@-]*|\s+[\w./@][\w./@-]*)*"
 )
 _CHANGES_PLAN = re.compile(
-    r"sed -i(?:\.\w+)?(?: -e)? (['\"]?)\d*,?\d*s([/|#])[^;|&`$\n]{0,100}\2[^;|&`$\n]{0,100}\2[gI]?\1"
+    r"sed -i(?:\.\w+)?(?: -e)? (['\"]?)\d*+,?\d*+s([/|#])[^;|&`$\n]{0,100}\2[^;|&`$\n]{0,100}\2[gI]?\1"
 )
 """Commands that change the list of a rebase without a person at the keyboard."""
 _UNUSUAL = re.compile(r"[;|&`$><(){}!]|ProxyCommand|LocalCommand|\s-c\b|-e\b|exec\b|/tmp/|\.\./|^\./")

@@ -25,7 +25,7 @@ _SUBCOMMANDS = {
 }  # fmt: skip
 _NAMES = frozenset({"-p", "--package", "--from", "--spec"})
 """Options that name the package, if it is not named as its program is."""
-_VERSION = re.compile(r"(?<=.)@[^/@]*\Z|(?:==|>=|~=|\[).*\Z")
+_VERSION = re.compile(r"(?<=.)@[^/@]*\Z|(?:==|>=|~=|\[)(?s:.*)\Z")
 _NAMED = re.compile(r"(?:@[\w.-]{1,80}/)?[\w.-]{1,100}\Z")
 _STARTS = re.compile(r"(?:@[\w.-]{1,80}/)?create(?:-[\w.-]{1,80})?\Z")
 """Packages that begin a project: what they make is looked at before it is run."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from monitors.contract.expressions import up_to_next
 from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -30,9 +31,24 @@ _CHATS = re.compile(
     r"slack\.com|discord(?:app)?\.com|webhook\.office\.com|chat\.googleapis\.com|mattermost|rocket\.chat|zulip|telegram\.org|\$\{?\w{0,30}(?:SLACK|DISCORD|TEAMS|CHAT|WEBHOOK)\w{0,30}",
     re.IGNORECASE,
 )
+MAX_URL = 2_000
+"""Most characters of an address that are looked at."""
+_IN_URL = r"[^\s\"']"
+
+
+def _at(host: str) -> str:
+    return up_to_next(host, _IN_URL, MAX_URL)
+
+
 _CAMPAIGNS = re.compile(
-    rf"https?://[^\s\"']*/(?:email)?(?:{PEOPLE['campaigns']})/[^\s\"']*(?:{PEOPLE['starts']})"
-    r"|[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|api\.(?:twitter|x)\.com/\S*tweets|graph\.facebook\.com/\S*/(?:feed|photos|media_publish)|api\.linkedin\.com/\S*(?:ugcPosts|/posts|shares)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit",
+    f"(?>{_at('https?://')}/(?:email)?(?:{PEOPLE['campaigns']})/)(?:(?!https?://){_IN_URL}){{0,{MAX_URL}}}?(?:{PEOPLE['starts']})|"
+    r"[\"']?included_segments[\"']?|[\"']topic[\"']\s*:\s*[\"'](?:all|everyone|users|news)|/users/push|messages:sendAll|/broadcast(?:s)?(?:[\"'\s]|\Z)|/api/v1/statuses|com\.atproto\.repo\.createRecord|oauth\.reddit\.com/api/submit|"
+    + _at(r"api\.(?:twitter|x)\.com/")
+    + "tweets|"
+    + _at(r"graph\.facebook\.com/")
+    + "/(?:feed|photos|media_publish)|"
+    + _at(r"api\.linkedin\.com/")
+    + "(?:ugcPosts|/posts|shares)",
     re.IGNORECASE,
 )
 """How services for mail and notices are told to write to a whole list."""
@@ -72,7 +88,7 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
         sends = sends or any(word in ("POST", "PUT") for word in words[:3])
         if not sends or not {"-G", "--get"}.isdisjoint(words):
             return False
-        said = any(_SAID.match(word) and EVERY_ONE.match(_SAID.sub("", word)) for word in words)
+        said = any((to := _SAID.match(word)) and EVERY_ONE.match(word, to.end()) for word in words)
         return (
             (MENTIONS.search(text) is not None and _CHATS.search(text) is not None)
             or _CAMPAIGNS.search(text) is not None

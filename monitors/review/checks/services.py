@@ -317,7 +317,7 @@ def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
 
 _FOR_GOOD = frozenset({"permanent", "permanently", "skip_trash", "skiptrash", "hard_delete", "harddelete", "bypass_trash", "purge"})  # fmt: skip
 _FILTERS = ("query", "filter", "q", "where", "selector", "search", "pattern", "criteria")
-_EVERYTHING = re.compile(r"\s*(?:\*|\.\*|%|all|\{\s*\}|1\s*=\s*1|true|in:\s*(?:anywhere|all|inbox)|is:\s*any)?\s*\Z")
+_EVERYTHING = re.compile(r"\s*+(?:\*|\.\*|%|all|\{\s*\}|1\s*=\s*1|true|in:\s*(?:anywhere|all|inbox)|is:\s*any)?\s*+\Z")
 
 
 def _loses_for_good(verbs: list[str], given: Mapping[str, Any]) -> bool:

@@ -28,7 +28,7 @@ _TEXTS = rf"{_TEXT}(?:\s?,\s?{_TEXT}){{0,30}}"
 _EXECL = later(rf"\bexecl[pe]{{0,2}}\s?\(\s?({_TEXT})\s?,\s?{_TEXT}((?:\s?,\s?{_TEXT}){{0,30}})")
 _EXECV = later(r"\b(?:execvp?e?|posix_spawnp?|fexecve)\b")
 _LIST = later(rf"\{{\s?({_TEXTS})")
-_ONE_TEXT = later(_TEXT)
+_ONE_TEXT = later(rf"(?<!\\){_TEXT}")
 
 
 def compiled_uses(invocation: Invocation, own: Files) -> Uses | None:

@@ -171,7 +171,7 @@ def _of_make(invocation: Invocation) -> list[str]:
 
 _TOOLS = frozenset({"CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "SHELL", "PYTHON", "NODE", "GO", "CARGO", "INSTALL", "FC", "MAKE", "YACC", "LEX", "STRIP", "RANLIB", "CMAKE", "NPM", "PIP"})  # fmt: skip
 """Variables of makefiles that name programs."""
-_MAKE_SHELL = later(r"\$\(shell\s+([^()]{1,1000})\)")
+_MAKE_SHELL = later(r"\$\(shell\s++([^()]{1,1000})\)")
 
 
 def _of_git(invocation: Invocation) -> list[str]:

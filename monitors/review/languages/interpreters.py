@@ -289,7 +289,7 @@ def _argv(invocation: Invocation, code: str) -> list[str | None]:
 
 
 _BOMB = re.compile(
-    r"while\s*\(?\s*(?:True|1|true)?\s*\)?\s*[:{]?\s*(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s+while\b|\bloop\s*(?:do|\{)\s*(?:Process\.)?fork\b"
+    r"while\s*+\(?\s*+(?:True|1|true)?\s*+\)?\s*+[:{]?\s*+(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s++while\b|\bloop\s*+(?:do|\{)\s*+(?:Process\.)?fork\b"
 )
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
 """Programs that run a line of their input as a shell command where it begins with an exclamation mark."""

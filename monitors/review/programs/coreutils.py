@@ -231,7 +231,7 @@ def takes_lines(scene: Scene, invocation: Invocation) -> Iterator[Finding | None
 
 
 _KEEPS_COPY = re.compile(r"-[nEr]*i[^nEr]|--in-place=.")
-_TAKES_LINES = re.compile(r"(?:\A|[;\n}]|(?<=[/\d$!I]))\s*[dcQ](?:\s*(?:[;}\n]|\Z)|\s)|s(.)(?:=|\^)?\.\*\$?\1=?\1")
+_TAKES_LINES = re.compile(r"(?:\A|[;\n}]|(?<=[/\d$!I]))[^\S\n]*+[dcQ](?:[\s;}]|\Z)|s(.)(?:=|\^)?\.\*\$?\1=?\1")
 """Commands of sed that delete lines or put others in their place, or empty all values."""
 
 

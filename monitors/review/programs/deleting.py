@@ -14,7 +14,9 @@ from monitors.review.shell.invocation import Arg, Invocation
 from monitors.review.shell.launch import listed
 from monitors.review.shell.state.copying import OF_ITS_OWN
 
-_IN_REPOSITORY = re.compile(r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/.*)?)$)")
+_IN_REPOSITORY = re.compile(
+    r"/\.git(?:$|/(?:HEAD|index|packed-refs|(?:objects|refs|logs|worktrees|modules)(?:/(?s:.*))?)$)"
+)
 """Files that make a directory a repository; its lock files are not among them."""
 
 

@@ -35,8 +35,8 @@ _PASSING = re.compile(
     r"(?:\A|[/._-])(?:tests?|testing|testdata|specs?|fixtures?|mocks?|examples?|samples?|demo|dev|devel|development|local|localhost|ci|e2e|integration|tmp|temp|scratch|sandbox|caches?|cached|dummy|fake|seed|bench|benchmarks?|generated|processed|derived|logs?|src|lib|app|apps|components|docs?|migrations?|stories|assets|thumbs|index|celerybeat-schedule|coverage)(?=\Z|[/._-])"
 )
 """Names of what is for trials or made again, and of folders whose content git has."""
-_IGNORED = re.compile(r"-[a-z]*i[a-z]*\Z|--ignored(?:=.*)?\Z")
-_CLEANS = re.compile(r"-[a-z]*[xX][a-z]*\Z")
+_IGNORED = re.compile(r"-(?=[a-z]*?i)[a-z]++\Z|--ignored(?:=(?s:.*))?\Z")
+_CLEANS = re.compile(r"-(?=[a-z]*?[xX])[a-zX]++\Z")
 _PICKS = frozenset({"grep", "egrep", "rg"})
 
 

@@ -134,7 +134,7 @@ def _is_lost(scene: Scene, path: str, *, over: bool) -> bool:
     return kept and (not over or scene.facts.kind(path) == "file")
 
 
-_KEEPS_HISTORY = re.compile(r"/\.git/(?:HEAD|index|packed-refs|(?:objects|refs)/.*)\Z")
+_KEEPS_HISTORY = re.compile(r"/\.git/(?:HEAD|index|packed-refs|(?:objects|refs)/(?s:.*))\Z")
 _VITAL = re.compile(
     r"/(?:etc|boot|efi|bin|sbin|lib|lib32|lib64|usr|root|proc|sys/fs/cgroup|var/log|var/lib/dpkg|var/lib/rpm|System|nix)(?:/|$)"
 )

@@ -20,7 +20,7 @@ Substitution = Callable[[list[Node]], tuple[str | None, tuple[Invocation, ...]]]
 """Runs a substitution's script and returns its output, if known, and the commands that print it."""
 
 _SPLIT = re.compile(r"[ \t\n]+")
-_BRACES = re.compile(r"\{([^{}\s]*(?:,|\.\.)[^{}\s]*)\}")
+_BRACES = re.compile(r"\{((?=[^{}\s]*?(?:,|\.\.))[^{}\s]*+)\}")
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 _GLOB = re.compile(r"[*?\[]")
 _ALL = ("[@]", "[*]")

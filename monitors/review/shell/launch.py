@@ -340,7 +340,7 @@ def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
             yield arg(root.rstrip("/") + "/{}", known=root.known, glob=True)
 
 
-_NAMES_FILES = re.compile(r"-[a-zA-Z]*[lL][a-zA-Z]*\Z|--files(?:-with-matches|-without-match)?\Z")
+_NAMES_FILES = re.compile(r"-(?=[a-zA-Z]*?[lL])[a-zA-Z]++\Z|--files(?:-with-matches|-without-match)?\Z")
 """Options with which a search prints the names of files."""
 
 

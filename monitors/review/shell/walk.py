@@ -254,6 +254,8 @@ class Walk:
         source: list[Invocation] = []
         first, last = 0, 0
         for node in nodes:
+            if self._bounds.over:
+                return None, tuple(source)
             first, last = last, len(self.invocations)
             text, invocations = self._node(node, stdin)
             source.extend(invocations)
@@ -541,8 +543,10 @@ class Walk:
         starts = bool(invocation.program or invocation.redirects)
         if self._bounds.commands >= self._bounds.most:
             self._bounds.beyond(f"more than {self._bounds.most} commands")
+            self._bounds.over = not self._at  # else the script on the disk is given up, and what follows it is not
             return False
         if self._bounds.words > MAX_WORDS or self._bounds.expanded > MAX_EXPANDED:
+            self._bounds.over = True
             self._bounds.beyond(
                 f"more than {MAX_WORDS} words in its commands, or {MAX_EXPANDED} characters of them and of input"
             )

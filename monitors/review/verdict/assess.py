@@ -566,7 +566,9 @@ def _named_places(scene: Scene, invocation: Invocation) -> set[Place]:
     return places if held else set()
 
 
-_TAKEN_BACK = re.compile(r"\bbegin\b(?!.*\bcommit\b).*\brollback\s*;?\s*['\"]?\s*\Z", re.IGNORECASE | re.DOTALL)
+_TAKEN_BACK = re.compile(
+    r"\A(?>.*\bbegin\b)(?!.*\bcommit\b).*\brollback\s*+;?\s*+['\"]?\s*+\Z", re.IGNORECASE | re.DOTALL
+)
 """Statements that end by taking back all of them."""
 _ELSEWHERE = re.compile(r"[A-Za-z]:[\\/]|[~$%]|\.\.|(?:^|[\s,'\"(])[\\/](?![a-zA-Z](?:\s|\Z))")
 """Marks of a path of Windows, or one that is given to PowerShell, that leads out of the folder, or is not known."""
@@ -598,7 +600,7 @@ _PRODUCED = SHARED - {"forge", "backup"}
 """Effects of which a change is one of production: in a forge the word is a branch's, in backups a source's."""
 _NO_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|loop|disk)(?:X|XY|Xn|XnY|XpY|nX|nXpY|XXX?)\Z")
 """How manuals name a disk that is to be put in; no kernel names one so."""
-_HOST = re.compile(r"https?://|localhost\b|:\d+(?:/|\Z)|[\w.-]+:\d+/|[\w-]+(?:\.[\w-]+)+/")
+_HOST = re.compile(r"https?://|localhost\b|:\d+(?:/|\Z)|[\w.-]++:\d++/|[\w-]++(?:\.[\w-]++)++/")
 _ENDPOINTS = frozenset({"--endpoint-url", "--endpoint", "--api-endpoint"})
 _ENDPOINT_OF = re.compile(r"AWS_ENDPOINT_URL(?:_[A-Z0-9_]{1,40})?|VAULT_ADDR")
 """Variables that name the server of a cloud or a store of secrets."""

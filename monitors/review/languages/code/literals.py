@@ -117,9 +117,7 @@ _EXPLAINED = later(
     r"[\s\"'-]*(?:\w*(?:description|summary|title|comment|help|message|example|usage|notes?|pattern|regex|match|deny|allow|block|forbid|reject|warn\w*|hint|text|expect\w*|label|keywords|condition|output|desc|reason)\b|[qa]\b|#|//)",
     re.IGNORECASE,
 )
-_PROSE = re.compile(
-    r"[^;&|\"'`$\n]*\s(?:is|are|was|were|will|would|never|not|the|nor|to|deletes|removes)\s[^;&|\"'`$\n]*\Z"
-)
+_PROSE = re.compile(r"(?=[^;&|\"'`$\n]*+\Z).*?\s(?:is|are|was|were|will|would|never|not|the|nor|to|deletes|removes)\s")
 """A sentence that begins with the name of a program."""
 _JUDGED = later(
     r"^[ \t{\[\"'-]*+(?:expect\w*|patterns?|pattern-\w+|regex|severity|deny\w*|forbid\w*|block_?list|blocked|detection|should_\w+|verdict)[\"']?\s?[:=]|[{,]\s?\"(?:expect\w*|pattern|severity|deny|verdict)\"\s?:",

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator
 from itertools import islice
 
-from monitors.contract.expressions import later, sought
+from monitors.contract.expressions import later, sought, up_to_next
 from monitors.review.languages.code.folding import folded, placed, plainly
 from monitors.review.languages.code.literals import commands_in, without_comments
 from monitors.review.languages.code.loops import written_out
@@ -17,10 +17,12 @@ from monitors.review.languages.code.uses import MAX_SCRIPTS, Uses
 from monitors.review.shell.secret_names import names_secret
 
 _QUOTED = r"(?:\"((?:[^\"\\]|\\.){0,2000})\"|'((?:[^'\\]|\\.){0,2000})'|`([^`]{0,2000})`)"
+_BEGINS = r"(?<!\\)" + _QUOTED
+"""A text that begins behind no backslash: else each of many quotes behind one begins a text of 2,000 characters."""
 _RUN_CALL = (
     r"\b(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|popen3|capture2e?|capture3|passthru|shell_exec|proc_open|pcntl_exec|run-shell-command|run-program|shell|callCommand|execShellCmd|execCmd|execCmdEx|staticExec|gorge|executeShell|spawnShell|wait_with_output|ProcessBuilder|Process|commandLine|createProcess|readProcess|"
     r"qx|%x|exec\.Command|Command::new|io\.popen|os\.execute|Deno\.Command|Deno\.run|Bun\.spawn|Process\.spawn|Open3\.\w+|IO\.popen|invoke-expression|iex|start-process|command|os:cmd|System\.cmd|sys\.process|do shell script|exec!|call_process|sh|run|start)\b"
-    r"\s*(?:\(\s*|\s|\{\s*|\[\s*)\[?\s*"
+    r"(?:\s*+[({\[]|\s)\s*+(?:\[\s*+)?+"
 )
 _RUN = sought(
     _RUN_CALL + _QUOTED,
@@ -36,7 +38,7 @@ _RUNS_SOMEHOW = sought(
     re.IGNORECASE,
 )
 _SCALA_RUN = sought(
-    _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:!{1,2}|lazyLines|lineStream)(?![\w=])", "! lazyLines lineStream"
+    _BEGINS + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:!{1,2}|lazyLines|lineStream)(?![\w=])", "! lazyLines lineStream"
 )
 """A text that is run as a command by what is called on it."""
 _PROGRAM_AND_LINE = sought(
@@ -46,9 +48,9 @@ _PROGRAM_AND_LINE = sought(
 _BACKTICK = sought(r"`([^`]{1,2000})`|%x[\[{(]([^\]})]{1,2000})|qx[\[{(/]([^\]})/]{1,2000})", "` %x qx")
 _DELETE = sought(
     r"\b(?=[rdufoewpt])(?:rm_rf|rm_r|rmtree|remove_tree|remove_entry|remove_dir|removeDir|removeItem|delete-tree|deleteTree|delete_tree|removeTree|deltree|rmSync|rmdirSync|rmdir|unlink|unlinkSync|rm|remove|delete|Remove-Item|removeSync|os\.remove|file_delete|deleteRecursively|RemoveAll|remove_dir_all|remove_file|delete-directory(?:-tree|/files)?|delete-file|removeDirectoryRecursive|removePathForcibly|rimraf|emptyDirSync|file delete(?: -force)?|rimrafSync|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:file|dir|folder|path|tree|contents)\w{0,40}|FileUtils\.\w*rm\w*)\b"
-    r"!?\s*(?:\(\s*(?:\w{1,20}:\s*)?|\s+(?:-\w{1,20}\s+){0,4})\[?\s*(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty erase wipe purge trash", re.IGNORECASE)  # fmt: skip
+    r"!?(?:\s*+\(\s*+(?:\w{1,20}+:\s*+)?|\s++(?:-\w{1,20}+\s++){0,4})(?:\[\s*+)?+(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty erase wipe purge trash", re.IGNORECASE)  # fmt: skip
 _DELETED_AFTER = sought(
-    _QUOTED + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
+    _BEGINS + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
     "delete remove rm unlink",
 )
 """A path that is deleted by what is called on it."""
@@ -85,14 +87,14 @@ _SCRATCH = sought(
 )
 """The directory of temporary files, with the quote of a text that is joined to it."""
 _TMP = "/tmp"  # noqa: S108 — a name in other people's code
-_SPAWNS = sought(r"(?:^|[;\n{])\s*spawn\s+(?:-\w+\s+)*([^;\n}\"'(]{1,500})", "spawn")
+_SPAWNS = sought(r"(?:^|[;\n{])[^\S\n]*+spawn\s++(?:-\w++\s++)*+([^;\n}\"'(]{1,500})", "spawn")
 """Commands that expect starts."""
 _RECURSIVE = sought(
     r"(?=[rdewpt-])(?:RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:dir|folder|tree)|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively)",
     "all remove delete rm recurs rimraf force empty deltree erase wipe purge trash",
     re.IGNORECASE,
 )
-_WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b\s*(?:\(\s*|\s+)(?:[^'\"`()]*,\s*[\"']>>?[\"']\s*,\s*)?" + _QUOTED + r"(?:\s*,\s*[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
+_WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b(?:\s*+\(\s*+|\s++)(?:[^'\"`(),]{0,80}+,\s*+[\"']>>?[\"']\s*+,\s*+)?" + _QUOTED + r"(?:\s*+,\s*+[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
 _PATH = sought(r"(?<![\w.*])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*|~/\{[\w.,-]{1,200}\})", "/")
@@ -109,12 +111,13 @@ _SENDS = sought(
 )
 _OF_ENVIRONMENT = r"(?:process\.env\.|process\.env\[[\"']|Deno\.env\.get\([\"']|Bun\.env\.|ENV\[[\"']|ENV\.fetch\([\"']|\$ENV\{[\"']?|getenv\([\"']|\$_(?:ENV|SERVER)\[[\"']|\$env:)(\w{1,80})"
 _VARIABLE_SENT = sought(
-    rf"[\"'`]https?://(?!localhost|127\.0\.0\.1)[^\s\n]{{0,300}}?[\"'`]?\s{{0,3}}[+.,]?\s{{0,3}}(?:\$\{{|#\{{|\$\()?{_OF_ENVIRONMENT}"
+    up_to_next(r"[\"'`]https?://(?!localhost|127\.0\.0\.1)", r"\S", 300)
+    + rf"[\"'`]?\s{{0,3}}[+.,]?\s{{0,3}}(?:\$\{{|#\{{|\$\()?{_OF_ENVIRONMENT}"
     rf"|\b(?:body|data|form|payload|params)\b[\"']?\s{{0,3}}(?:[:=]|=>)[^\n]{{0,200}}?{_OF_ENVIRONMENT}",
     "http body data form payload params",
 )
 """A variable of the environment in an address, or in what is named as a body."""
-_HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)\s*[\s(]\s*(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|unserialize\s?\(\s?file_get_contents\(\s?[\"']https?:|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load unserialize assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
+_HIDDEN = sought(r"(?=[eilfavu-])(?:(?:eval|exec|iex|Function|instance_eval|load|assert|vm\.runIn\w+)(?:\s*+\(|\s)\s*+(?:Buffer\.from|atob|base64_decode|unpack|decode_base64|Base64|get\b|gzinflate|\(?New-Object|pack\(|fetch|file_get_contents|open\(|URI|require\(['\"]https?['\"])|unserialize\s?\(\s?file_get_contents\(\s?[\"']https?:|-e(?:nc|ncodedcommand)\b|FromBase64String)", "eval exec iex function load unserialize assert vm.run -en frombase64", re.IGNORECASE)  # fmt: skip
 
 
 _LOADED = sought(
@@ -125,7 +128,8 @@ _LOADED = sought(
 """Code of another machine that R, Julia, PHP or Emacs runs as it is loaded. Without brackets, `source` is Ruby's word
 for where packages come from."""
 _PUT_TOGETHER = sought(
-    r"\b(?:eval|instance_eval|class_eval|Function|system|exec|execSync|popen)\s?\(?[^;\n]{0,400}?(?:\.to_i\(\s?16\s?\)|\.hex\b|\.chr\b|\bhex2bin\(|\.fromCharCode\b|\.fromCodePoint\b)",
+    up_to_next(r"\b(?:eval|instance_eval|class_eval|Function|system|exec|execSync|popen)\s?\(?", r"[^;\n]", 400)
+    + r"(?:\.to_i\(\s?16\s?\)|\.hex\b|\.chr\b|\bhex2bin\(|\.fromCharCode\b|\.fromCodePoint\b)",
     "eval Function system exec popen",
 )
 """Code, or a command, that is put together of the numbers of its characters."""
@@ -158,7 +162,7 @@ _BLANKS = later(r"\s{3,}")
 
 
 _STATEMENT = later(
-    r"\s*+(?:select\s.*\sfrom|insert\s+(?:or\s+\w+\s+)?into|delete\s+from\s.*\swhere|update\s.*\sset\s.*\swhere|create\s+(?:unique\s+)?(?:table|index|view))\s",
+    r"\s*+(?:select\s.*\sfrom|insert\s+(?:or\s+\w+\s+)?into|delete\s+from\s.*\swhere|update\s(?>.*?\sset\s).*\swhere|create\s+(?:unique\s+)?(?:table|index|view))\s",
     re.IGNORECASE | re.DOTALL,
 )
 """A statement of SQL that `exec` is given of a database, and that loses no table and not all rows of one."""
@@ -301,7 +305,7 @@ MAX_STATEMENT = 2_000
 
 
 _KILLS_PARENT = sought(
-    r"process\.kill\(\s*process\.ppid(?!\s*,\s*0\s*\))|Process\.kill\((?!\s*0\s*,)[^()\n]{1,40},\s*Process\.ppid|\bkill\b(?!\s*\(?\s*0\s*,)[^;\n]{1,40}\bgetppid\b(?!\s*(?:\(\s*\))?\s*,\s*0\s*\))|posix_kill\(\s*posix_getppid(?!\(\),\s*0\))",
+    r"process\.kill\(\s*process\.ppid(?!\s*,\s*0\s*\))|Process\.kill\((?!\s*0\s*,)[^()\n]{1,40},\s*Process\.ppid|\bkill\b(?!\s*+\(?\s*+0\s*+,)[^;\n]{1,40}\bgetppid\b(?!\s*(?:\(\s*\))?\s*,\s*0\s*\))|posix_kill\(\s*posix_getppid(?!\(\),\s*0\))",
     "kill",
 )
 _RUNS_ANSWER = sought(
@@ -317,8 +321,8 @@ def _is_statement(text: str) -> bool:
     return _STATEMENT.match(plain) is not None and not any(mark in plain for mark in (";", "&", "|", "`", "$("))
 
 
-_MORE = later(r"\s*,\s*\[?\s*" + _QUOTED)
-_CHAINED = later(r"\s*\]?\s*\)\s{0,20}\.\s{0,20}args?\(\s*&?\[?\s*" + _QUOTED)
+_MORE = later(r"\s*+,\s*+(?:\[\s*+)?+" + _QUOTED)
+_CHAINED = later(r"\s*+(?:\]\s*+)?+\)\s{0,20}\.\s{0,20}args?\(\s*+&?(?:\[\s*+)?+" + _QUOTED)
 """Words that are added by a call on the command, as in Rust."""
 _ENDS = later(r"\s*(?:[),;\]}\n]|or\b|\|\||&&|\Z|if\b|unless\b|:)")
 MAX_WORDS = 30

@@ -5,6 +5,8 @@ Libraries of those who collect money name what they do alike: `Refund.create`, `
 
 import re
 
+from monitors.contract.expressions import up_to_next
+
 MAX_CODE = 20_000
 """Most characters that are looked at."""
 _PAYERS = re.compile(
@@ -19,7 +21,12 @@ _TRIED = re.compile(
     r"[sr]k_test|sandbox|localhost|127\.0\.0\.1|_TEST_|TEST_KEY|paper-api|testnet|\bmock|\bfake", re.IGNORECASE
 )
 _LOOPS = re.compile(
-    r"(?:\bfind_each\b|\bfind_in_batches\b|\bin_batches\b|\.all\.each\b|\.forEach\b|\bforeach\b|\bfor\s?\(|\bfor\s{1,3}\w+\s{1,3}(?:in|of)\b|\.each\b)[^\0]{0,400}?\.(?:deliver_now|deliver_later|deliver!|sendMail|send_mail|sendEmail|send_email|sendSms|send_sms)\b"
+    up_to_next(
+        r"(?:\bfind_each\b|\bfind_in_batches\b|\bin_batches\b|\.all\.each\b|\.forEach\b|\bforeach\b|\bfor\s?\(|\bfor\s{1,3}\w+\s{1,3}(?:in|of)\b|\.each\b)",
+        r"[^\0]",
+        400,
+    )
+    + r"\.(?:deliver_now|deliver_later|deliver!|sendMail|send_mail|sendEmail|send_email|sendSms|send_sms)\b"
     r"|\bsend_mass_mail\(|\bMail::to\(\s?User::all\(\)|\.messages\.create\([^\0]{0,200}?\bforEach\b"
 )
 _CATCHES = re.compile(

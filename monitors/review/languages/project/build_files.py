@@ -31,7 +31,7 @@ class Makefile(NamedTuple):
     """The part of it that was not read, as a phrase; empty if all was."""
 
 
-_RULE = later(r"([^\s:=#][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)\Z")
+_RULE = later(r"([^\s:=#][^:=#\t]{0,400}+)\s*+::?(?!=)([^=\n]*)\Z")
 _SETS = later(r"(?:export\s+|override\s+)?([A-Za-z_][\w.-]{0,60})\s*(?:[:?+!]{0,3}=)\s?(.*)\Z")
 _REFERENCE = later(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([@<^?*%+|])|(\$)|([A-Za-z]))")
 _HOME = "~"

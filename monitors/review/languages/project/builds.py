@@ -121,7 +121,7 @@ def source_of(path: str, text: str) -> Recipe | None:
 
 
 _TESTS = re.compile(
-    r"/(?:tests?|specs?|__tests__|t)/[^\n]*\Z|[._-](?:tests?|spec)\.\w{1,6}\Z|/test_[^/]*\Z|[a-z0-9](?:Tests?|Spec)\.\w{1,6}\Z"
+    r"/(?:tests?|specs?|__tests__|t)/|[._-](?:tests?|spec)\.\w{1,6}\Z|/test_[^/]*\Z|[a-z0-9](?:Tests?|Spec)\.\w{1,6}\Z"
 )
 """Sources of tests: commands that these hand to code of the project are mostly what it has to refuse."""
 

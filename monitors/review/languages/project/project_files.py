@@ -25,8 +25,8 @@ from monitors.review.languages.project.recipes import (
 )
 
 _JSON_LIST = later(r'"(args|command|\w+Command|runArgs|runtimeArgs|shellArgs|mounts)"\s*:\s*\[([^\[\]]*+)\]')
-_JSON_TEXTS = later(r'"((?:[^"\\\n]|\\.){1,120})"\s{0,9}:\s{0,9}\[([^\[\]]{1,8000}+)\]')
-_ITEM = later(r'"((?:[^"\\\n]++|\\.)*+)"')
+_JSON_TEXTS = later(r'(?<!\\)"((?:[^"\\\n]|\\.){1,120})"\s{0,9}:\s{0,9}\[([^\[\]]{1,8000}+)\]')
+_ITEM = later(r'(?<!\\)"((?:[^"\\\n]++|\\.)*+)"')
 
 
 def _json_commands(text: str) -> Iterator[Recipe]:
@@ -46,7 +46,7 @@ def _json_commands(text: str) -> Iterator[Recipe]:
 
 
 _KEY = later(
-    r"(\s*)(?:- +)?[\"']?(run|script|scripts|before_script|after_script|command|commands|cmd|cmds|entry|args|install|before_install|after_success|\w+Command)[\"']?\s*:\s*(.*)\Z"
+    r"(\s*+)(?:- ++)?[\"']?(run|script|scripts|before_script|after_script|command|commands|cmd|cmds|entry|args|install|before_install|after_success|\w+Command)[\"']?\s*+:\s*+(.*)\Z"
 )
 
 
@@ -129,7 +129,7 @@ def _tox(text: str) -> Iterator[Recipe]:
             yield Recipe("commands", re.sub(r"\{[\w:/]*\}", "", line.strip().lstrip("-!")))
 
 
-_COMMAND_LINE = later(r"\s*([\w.-]{1,60})\s*[=:]\s*(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*)\s*\Z")
+_COMMAND_LINE = later(r"\s*+([\w.-]{1,60}+)\s*+[=:]\s*+(\"(?:[^\"\\]++|\\.)++\"|'[^']++'|[^\"'\[{=].*+)\s*+\Z")
 
 
 def _lines(text: str) -> Iterator[Recipe]:

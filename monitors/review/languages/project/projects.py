@@ -268,7 +268,7 @@ def _sql(invocation: Invocation, files: Files) -> Iterator[Recipe]:
 
 
 _CURL_LINE = later(
-    r"^\s{0,20}(?:--?)?([a-zA-Z][\w-]{0,40})(?:\s{0,9}[=:\s]\s{0,9}\"?([^\"\n]{1,2000})\"?)?\s*$", re.MULTILINE
+    r"^[ \t]{0,20}+(?:--?)?([a-zA-Z][\w-]{0,40}+)(?:[ \t=:]{1,20}+\"?([^\"\n]{1,2000}+)\"?)?[ \t]*+$", re.MULTILINE
 )
 
 

@@ -30,7 +30,7 @@ class Recipe(NamedTuple):
     """The part of the file that was not read, as a phrase; empty if all was."""
 
 
-JSON_TEXT = later(r'"((?:[^"\\\n]|\\.){1,120})"\s*:\s*"((?:[^"\\\n]++|\\.)++)"')
+JSON_TEXT = later(r'(?<!\\)"((?:[^"\\\n]|\\.){1,120})"\s*+:\s*+"((?:[^"\\\n]++|\\.)++)"')
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
 _ESCAPE = later(r'\\["\\/nt]')
 

@@ -28,6 +28,8 @@ class WalkBounds:
     def __init__(self) -> None:
         self.passed = ""
         """The bound, as a phrase; empty if none was passed."""
+        self.over = False
+        """Whether no command is gone through any more, however the script goes on."""
         self.most = MAX_INVOCATIONS
         """How many commands may be gone through, for now."""
         self.commands = 0

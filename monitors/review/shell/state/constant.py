@@ -15,7 +15,7 @@ from monitors.review.shell.words import decode_ansi
 MAX_PRINTED = 65_536
 """Longest text that a command is taken to print, in characters."""
 
-_FORMAT = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?([sdbqcx%])")
+_FORMAT = re.compile(r"%[-+ 0#]*+\d*+(?:\.\d++)?([sdbqcx%])")
 
 
 def printed(invocation: Invocation, files: Callable[[Arg], str | None] | None = None) -> str | None:

@@ -164,7 +164,7 @@ _COPIER_VALUES = frozenset({"-i", "-P", "-p", "-F", "-o", "-e", "-l", "-J", "-c"
 _CLONERS = {"git": ("clone",), "hg": ("clone",), "svn": ("checkout", "co", "export"), "gh": ("clone",)}
 CLONE_VALUES = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "--config", "-C", "--filter", "-j", "--reference", "--template", "-r", "--revision"})  # fmt: skip
 """Options of a clone whose value is the next word."""
-_RECURSIVE = re.compile(r"-[a-zA-Z]*[rm][a-zA-Z]*\Z|--(?:recursive|mirror|page-requisites)\Z")
+_RECURSIVE = re.compile(r"-(?=[a-zA-Z]*?[rm])[a-zA-Z]++\Z|--(?:recursive|mirror|page-requisites)\Z")
 
 
 FETCHERS = frozenset({*_CLONERS, "wget", *COPIERS})

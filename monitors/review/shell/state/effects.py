@@ -21,7 +21,14 @@ from monitors.review.shell.state.copying import (
     linking,
     patches,
 )
-from monitors.review.shell.state.input_words import MAX_PIPED, option_values, read_options, read_values, read_word
+from monitors.review.shell.state.input_words import (
+    MAX_PIPED,
+    MAX_TAKEN,
+    option_values,
+    read_options,
+    read_values,
+    read_word,
+)
 from monitors.review.shell.state.overlay import Overlay
 from monitors.review.shell.state.shell_state import ShellState
 from monitors.review.shell.state.texts import Texts
@@ -188,7 +195,12 @@ class Effects:
             separators = state.variables.get("IFS", []) if own is None else [own]
             taken = read_values(options, given, separators)
             state.assign(taken, in_turn=True)
-            return chain.from_iterable(taken.values())
+            cut = (
+                [read_word(given.text, given)]
+                if given.text and any(len(one) > MAX_TAKEN for one in taken.values())
+                else []
+            )
+            return chain(cut, *taken.values())
         elif name == "getopts":
             state.assign(option_values(args, state.variables.get("@")), in_turn=True)
         elif name in ("mapfile", "readarray"):

@@ -1,14 +1,17 @@
 """Words that commands make of their input: the variables of `read`, and the words that `xargs` adds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
-from monitors.review.shell.state.turns import MAX_ROWS, RUNS_TEXT
+from monitors.review.shell.state.turns import RUNS_TEXT
 
 MAX_PIPED = 50
 """Most words that `xargs` is taken to add."""
+MAX_TAKEN = 1_000
+"""Most values that a `read` gives a variable, one for each line. Behind them stands one that may be anything."""
 _VALUES = frozenset("dinNptu")
 """Options of `read` with a value."""
 _FLAGS = frozenset("aers")
@@ -81,25 +84,44 @@ def read_values(options: ReadOptions, given: Input, separators: Sequence[Arg]) -
     own = str(separators[0]) if separators and separators[0].strip() else ""
     table = str.maketrans(dict.fromkeys(own, " "))
     text = None if given.text is None else str(given.text)
-    lines = [line for line in (text or "").split("\n") if line.strip()]
+    lines = _first(line for line in (text or "").split("\n") if line.strip())
     plain = not options.size or (len(names) == 1 and not whole)
     if text is None or not lines or not options.sure or not plain:
         return {name: [arg(f"${name}", known=False, source=given.source)] for name in names}
+    pieces: Iterable[str]
     if options.size:
-        pieces = [line[at : at + options.size] for line in lines for at in range(0, len(line), options.size)]
-        return {names[0]: [read_word(piece, given) for piece in pieces[: MAX_ROWS + 1]]}
-    if whole == "array":
-        return {names[0]: [read_word(word, given) for line in lines for word in line.translate(table).split()]}
-    if whole == "text":
-        pieces = text.split(options.delimiter) if options.delimiter else [text]
-        return {names[0]: [read_word(piece, given) for piece in pieces if piece.strip()] or [read_word("", given)]}
-    taken: dict[str, list[Arg]] = {name: [] for name in names}
+        pieces = (line[at : at + options.size] for line in lines for at in range(0, len(line), options.size))
+    elif whole == "array":
+        pieces = (word for line in lines for word in line.translate(table).split())
+    elif whole == "text":
+        parts = text.split(options.delimiter) if options.delimiter else [text]
+        pieces = (piece for piece in parts if piece.strip())
+    elif len(names) == 1:
+        pieces = (line.strip() for line in lines)
+    else:
+        columns = _columns(names, [line.translate(table) for line in lines])
+        return {name: _taken(values, given) for name, values in columns.items()}
+    return {names[0]: _taken(_first(pieces) or [""], given)}
+
+
+def _first(texts: Iterable[str]) -> list[str]:
+    """Return as many of these as are taken, and one more that says that there are more."""
+    return list(islice(texts, MAX_TAKEN + 1))
+
+
+def _columns(names: Sequence[str], lines: Sequence[str]) -> dict[str, list[str]]:
+    """Return what each variable takes of the lines: a word, and the last one all that is left."""
+    columns: dict[str, list[str]] = {name: [] for name in names}
     for line in lines:
-        pieces = (line.translate(table) if len(names) > 1 else line).strip().split(None, len(names) - 1)
-        row = {name: pieces[at] if at < len(pieces) else "" for at, name in enumerate(names)}  # one may be named twice
+        row = dict(zip_longest(names, line.strip().split(None, len(names) - 1), fillvalue=""))  # one may be named twice
         for name, piece in row.items():
-            taken[name].append(read_word(piece, given))
-    return taken
+            columns[name].append(piece)
+    return columns
+
+
+def _taken(texts: Sequence[str], given: Input) -> list[Arg]:
+    words = [read_word(text, given) for text in texts[:MAX_TAKEN]]
+    return words if len(texts) <= MAX_TAKEN else [*words, arg("$MORE", known=False, source=given.source)]
 
 
 def option_values(args: Sequence[Arg], positional: Sequence[Arg] | None) -> dict[str, list[Arg]]:

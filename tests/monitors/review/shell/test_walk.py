@@ -279,6 +279,21 @@ def test_words_that_lines_of_a_file_become_are_counted_over_all_commands() -> No
     assert str(MAX_WORDS) in walk.too_much
 
 
+@pytest.mark.parametrize("script", ["ls;" * 301, "cat > f <<X\n" + "a\n" * 50 + "X\n" + "xargs rm < f;" * 100])
+def test_past_a_bound_of_all_commands_nothing_more_of_a_script_is_gone_through(script: str) -> None:
+    asked: list[str] = []
+    walk = Walk(
+        cwd="/w",
+        variables={},
+        launchers=LauncherBook(LAUNCHERS),
+        code=lambda _: [],
+        text=lambda path: asked.append(path),
+    )
+    walk.script(f"read a < before; {script} read a < behind; f() {{ read a < behind; }}; trap 'read a < behind' EXIT")
+    assert walk.too_much
+    assert set(asked) == {"/w/before"}
+
+
 def test_assignments_start_nothing_and_have_a_bound_of_their_own() -> None:
     many = "; ".join(f"x{at}={at}" for at in range(MAX_INVOCATIONS + 50))
     assert walked(f"{many}; rm $x1").invocations[-1].args == ["1"]

@@ -4,6 +4,7 @@ import pytest
 
 from monitors.review.shell.invocation import Input, arg
 from monitors.review.shell.state.input_words import (
+    MAX_TAKEN,
     in_each_place,
     option_values,
     read_options,
@@ -101,3 +102,12 @@ def test_a_read_of_so_many_characters_into_several_variables_or_none_is_not_know
     for words in (["-n", "2", "x", "y"], ["-n", "0", "x"], ["-n", "$X", "x"]):
         options = read_options([arg(word, known="$" not in word) for word in words])
         assert not any(word.known for value in read_values(options, Input("a b\n"), []).values() for word in value)
+
+
+@pytest.mark.parametrize("words", ["a", "a b", "-a a", "-d, a", "-n 1 a"])
+def test_behind_the_values_that_a_read_takes_stands_one_that_may_be_anything(words: str) -> None:
+    text = "x,y z\n" * (2 * MAX_TAKEN)
+    taken = read_values(read_options([arg(word) for word in words.split()]), Input(text), [arg(" \t\n")])
+    assert {len(values) for values in taken.values()} == {MAX_TAKEN + 1}
+    assert {values[-1].known for values in taken.values()} == {False}
+    assert all(value.known for values in taken.values() for value in values[:-1])
