@@ -115,12 +115,15 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     found, why = way_of(way, shared=scope == "project")
     with alone:
         subject = f"f-{sha256(os.fsencode(path)).hexdigest()[:16]}" if found == "http" else ""
-        relay = relay_use(subject, socket, writes=not only_print)
-        entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
-        change = kept.attaching(path, entries)
-        if not only_print and change.before != change.after:
-            relay_client.start(relay.folder)
-        _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
+        try:
+            relay = relay_use(subject, socket, writes=not only_print)
+            entries = hook_entries.handlers(socket, cast("WhenAway", when_away), wait, relay)
+            change = kept.attaching(path, entries)
+            if not only_print and change.before != change.after:
+                relay_client.start(relay.folder)
+            _carry_out(kept, change, "already attached as asked", only_print=only_print, as_json=as_json)
+        finally:
+            _end_relay_without_use(kept, only_print=only_print)
     if why and not as_json:
         terminal.echo(f"Hooks come by a program: {why}.")
     if scope in (None, "local") and not only_print and not as_json and (exclude := _not_ignored(path)):
@@ -149,10 +152,15 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
     kept, path = _kept(), _path(scope, cli)
     with nullcontext() if only_print else kept.alone():
         _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)
-        if not only_print and not kept.files():
-            from supervisor.runtime.attached import relay_settings
+        _end_relay_without_use(kept, only_print=only_print)
 
-            relay_settings.remove(_folder())
+
+def _end_relay_without_use(kept: "Attachments", *, only_print: bool) -> None:
+    """Take the relay's settings away if no file has hooks by it, as behind an attempt that failed."""
+    if not only_print and not kept.files():
+        from supervisor.runtime.attached import relay_settings
+
+        relay_settings.remove(_folder())
 
 
 def _not_ignored(path: Path) -> Path | None:

@@ -168,16 +168,17 @@ class Attachments:
                 raise AttachError(
                     "It was changed by another program meanwhile; nothing was written.", way_out="Ask again."
                 )
+            is_first = attaches and self._kept(change.path) is None
             if attaches:
                 self._keep(change)
             try:
                 _write(change)
             except OSError as error:
+                if is_first:
+                    self._forget(change.path)
                 raise AttachError(f"It cannot be written ({error}); it is as it was.") from error
             if not attaches:
-                if change.after is None:
-                    _remove_empty(self._made(change.path))
-                self._note(change.path).unlink(missing_ok=True)
+                self._forget(change.path, folders=change.after is None)
 
     def beside(self, path: Path, data: bytes) -> bytes:
         """Return what a settings file holds beside the hooks that were put there from this state directory.
@@ -252,6 +253,12 @@ class Attachments:
         """Return the folders that were made for a file, from within outwards."""
         made = (self._kept(path) or {}).get("made")
         return [Path(folder) for folder in made if isinstance(folder, str)] if isinstance(made, list) else []
+
+    def _forget(self, path: Path, *, folders: bool = True) -> None:
+        """Forget what was kept of a file that has no hooks of ours; and folders that were made for it, if asked."""
+        if folders:
+            _remove_empty(self._made(path))
+        self._note(path).unlink(missing_ok=True)
 
     def _note(self, path: Path) -> Path:
         return self._folder / f"{sha256(os.fsencode(path)).hexdigest()[:24]}.json"

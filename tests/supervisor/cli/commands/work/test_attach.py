@@ -1,5 +1,6 @@
 """The commands that attach and detach, as a person types them."""
 
+import errno
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from supervisor.cli.__main__ import main
 from supervisor.runtime.attached.adapters.other_cli import adapter
 from supervisor.runtime.attached.relay_client import process_of
 from supervisor.runtime.attached.relay_settings import read
+from supervisor.runtime.attached.settings import attachments
 from supervisor.runtime.attached.settings.hook_entries import PROXIES, ways_in
 from supervisor.runtime.attached.settings.settings_text import hooks_in
 from supervisor.runtime.shim.process_tree import pause, start_ticks
@@ -121,6 +123,32 @@ def test_the_relay_listens_once_something_is_attached_and_ends_once_nothing_is(s
     CliRunner().invoke(main, ["detach"])
     while start_ticks(number):
         pause(0.01)
+
+
+def test_an_attempt_for_which_there_is_no_room_leaves_nothing_behind(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, a relay went on listening, and the file counted as one with hooks."""
+
+    folder, started = tmp_path / "state/attached", list[int]()
+
+    def full(change: attachments.SettingsChange) -> None:
+        started.append(process_of(folder))
+        change.path.parent.mkdir()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    settings.unlink()
+    settings.parent.rmdir()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(attachments, "_write", full)
+        done = CliRunner().invoke(main, ["attach"])
+    assert done.exit_code == 1
+    assert f"{settings}: It cannot be written ([Errno 28] No space left on device); it is as it was." in done.output
+    assert not settings.parent.exists()
+    assert attachments.Attachments(folder).files() == []
+    while start_ticks(started[0]):
+        pause(0.01)
+    assert CliRunner().invoke(main, ["attach"]).exit_code == 0
 
 
 @pytest.mark.parametrize(
