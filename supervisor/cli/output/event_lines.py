@@ -165,7 +165,7 @@ def _asked(record: Record, _: ShownLines) -> Lines:
     action = record["action"]
     yield ViewLine("waits", f"{clean(action['tool'], 60)} {what(action['input'])}", "yellow", bold=True)
     answer = f"chaperon approve {clean(record['agent'])} {clean(record['request_id'])}, or deny, within {duration(record['deadline_seconds'])}"
-    yield ViewLine("", f"{clean(record['why'])}; {answer}", "yellow", dim=True)
+    yield ViewLine("", f"{clean(record['why']).removesuffix('.')}; {answer}", "yellow", dim=True)
 
 
 def _answered(record: Record, _: ShownLines) -> Lines:

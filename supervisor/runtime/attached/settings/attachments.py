@@ -59,7 +59,8 @@ class SettingsChange:
             [] if text is None else text.decode(errors="replace").splitlines(keepends=True)
             for text in (self.before, self.after)
         )
-        lines = unified_diff(old, new, str(self.path), str(self.path))
+        name = str(self.path).replace("\n", "\\n")  # or a folder's name could pass for lines of the change
+        lines = unified_diff(old, new, name, name)
         return _TOKEN.sub("***", "".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
 
 

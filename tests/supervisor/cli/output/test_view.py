@@ -46,6 +46,15 @@ def test_a_call_that_a_person_had_allowed_says_so() -> None:
     ]  # fmt: skip
 
 
+def test_an_action_that_waits_is_shown_with_why_and_with_the_command_that_answers_it() -> None:
+    action = {"tool": "Bash", "input": {"command": "make"}}
+    why = "The cost limit is reached: $3.00 of $2.00 are used."
+    assert shown("approval_asked", action=action, request_id="r-1", why=why, deadline_seconds=600.0) == [
+        "waits    Bash make",
+        f"         {why[:-1]}; chaperon approve a1 r-1, or deny, within 10 min",
+    ]
+
+
 def test_what_a_person_allows_and_takes_back_is_shown() -> None:
     given = {"id": "w-1", "by": "ann", "tool": "Bash", "text": "git\npush", "rule": "", "uses": 1, "seconds": None}
     assert shown("allowance_given", **given) == ["allowed  by ann: Bash git push, 1 time (w-1)"]

@@ -186,6 +186,17 @@ def test_a_change_is_shown_without_the_token_that_it_writes(settings: Path) -> N
     assert token not in shown
 
 
+def test_the_name_of_a_folder_passes_for_no_line_of_the_change_that_is_shown(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "a\n+b"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    first, second, third, *_ = CliRunner().invoke(main, ["attach", "--print"]).output.splitlines()
+    assert first.endswith("a\\n+b/.claude/settings.local.json")
+    assert (first[:3], second[:3], third[:2]) == ("---", "+++", "@@")
+
+
 def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
     done = CliRunner().invoke(main, ["attach", "--project", "--by", "http"])
     assert done.exit_code == 2
