@@ -166,8 +166,8 @@ class ShimLoop:
             self.tell(
                 wire.FAULT,
                 kind=wire.OUTPUT_UNWRITABLE,
-                text=f"out.log of agent {self.spec['agent']!r} cannot be written ({self.output.problem}), so the CLI "
-                "waits and nothing is lost. It goes on when there is room.",
+                text=f"{os.getcwd()}/out.log of agent {self.spec['agent']!r} cannot be written "  # noqa: PTH109 - as in trees
+                f"({self.output.problem}), so the CLI waits and nothing is lost. Make room there; it goes on by itself.",
             )
         elif self.output.at_end:
             self.watch(self.output.pipe, 0, self.pump_output)

@@ -198,7 +198,7 @@ async def test_a_full_disk_makes_the_cli_wait_and_loses_nothing(yard: Yard) -> N
     resource.prlimit(shim.pid, resource.RLIMIT_FSIZE, (300_000, hard))
     shim.send_line("go", b"\n")
     fault = await yard.next_of(shim, Fault)
-    assert "out.log of agent 'a1' cannot be written" in fault.text
+    assert fault.text.startswith(f"{shim.directory}/out.log of agent 'a1' cannot be written (")
     assert fault.kind == wire.OUTPUT_UNWRITABLE
     assert (shim.directory / "out.log").stat().st_size == 300_000
     resource.prlimit(shim.pid, resource.RLIMIT_FSIZE, (hard, hard))
