@@ -332,15 +332,18 @@ def _option_files(invocation: Invocation) -> Iterator[Arg]:
             yield invocation.args[at + 1]
 
 
-_PATH = "/usr/local/bin:/usr/bin:/bin"
+_PATH = arg("/usr/local/bin:/usr/bin:/bin")
 """Stands for the search path: what counts is that pieces of it spell what they spell everywhere."""
+
+
+_TMPDIR = arg(TMPDIR)
 
 
 def _variables(scene: Scene) -> dict[str, str]:
     return {
         "HOME": scene.places.home or "~",
         "PWD": scene.places.cwd,
-        "TMPDIR": TMPDIR,
+        "TMPDIR": _TMPDIR,
         "PATH": _PATH,
         **{str(name): str(value) for name, value in scene.environment.items()},
     }

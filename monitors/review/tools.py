@@ -48,8 +48,9 @@ def shell_text(scene: Scene, tool: str, given: Mapping[str, Any]) -> str | None:
     for name in SHELL_FIELDS:
         value = given.get(name)
         if isinstance(value, str):
-            behind = given.get("args") if program_name(value.strip()) in SHELLS else None
-            words = behind[: mcp.MAX_WORDS] if isinstance(behind, (list, tuple)) else ()
+            behind = given.get("args")
+            shell = isinstance(behind, (list, tuple)) and program_name(value.strip()) in SHELLS
+            words = behind[: mcp.MAX_WORDS] if shell and behind else ()
             return shlex.join([value, *words]) if words and all(isinstance(word, str) for word in words) else value
         words = value[: mcp.MAX_WORDS] if isinstance(value, (list, tuple)) else ()
         if words and all(isinstance(word, str) for word in words):

@@ -148,7 +148,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield secret_in(scene, invocation, settings)
     if invocation.name == "git" and (message := value(invocation, "-F", "--file")) is not None:
         yield secret_in(scene, invocation, message)
-    yield from _sought(scene, invocation)
+    if invocation.name in _SEEKERS:
+        yield from _sought(scene, invocation)
     if invocation.name == "git" and _GIT_SHOWS.intersection(invocation.args[:4]):
         for word in invocation.args:
             yield secret_in(scene, invocation, word)
@@ -169,15 +170,16 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     among_secrets = _holds_secrets(invocation.cwd)
     before = ""
     for word in invocation.args:
-        if invocation.mounts and word[:1] == "/":
+        first, is_path = word[:1], "/" in word
+        if invocation.mounts and first == "/":
             yield secret_at(scene, invocation, word)
-        if word[:1] in "/~" and " " in word and marked(word[:MAX_WORD]):
+        if first in "/~" and " " in word and marked(word[:MAX_WORD]):
             yield secret_at(scene, invocation, word)
-        if among_secrets and "/" not in word:
+        if among_secrets and not is_path:
             yield secret_at(scene, invocation, word)
-        elif ("/" in word or word[:1] in "~.") and marked(word[:MAX_WORD]):
+        elif (is_path or first in "~.") and marked(word[:MAX_WORD]):
             yield secret_in(scene, invocation, word)
-        if word.glob and "/" in word:
+        if word.glob and is_path:
             yield _among_globbed(scene, invocation, word)
         used, before = before in _USES_KEY, word
         if sends and not used and word != "-" and not word.startswith(("http://", "https://")):
@@ -350,6 +352,8 @@ def project_secret(scene: Scene, invocation: Invocation, word: str, risk: float)
 
 _KEY_FILES = re.compile(r"id_(?:rsa|ed25519|ecdsa|dsa)\b|\.(?:pem|key|kdbx|p12|pfx)\b|credentials|\.env\b|\.netrc")
 _FINDS = frozenset({"find", "fd", "fdfind", "locate", "mlocate", "plocate"})
+_SEEKERS = frozenset({*_FINDS, *_SHOWERS, *SENDERS})
+"""Programs that search for files, or that show or send what a search in their words found."""
 
 
 def _sought(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:

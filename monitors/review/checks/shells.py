@@ -394,7 +394,7 @@ def _handed(scene: Scene, invocation: Invocation) -> Finding | None:
     name = invocation.name
     if not name or name in SHELLS or name in _NAMES_SHELLS or invocation.inside.startswith("container"):
         return None
-    shown = any("/bin/" in word for word in invocation.args)
+    shown = "/bin/" in " ".join(invocation.args)
     if not (shown or invocation.input.text or scene.planting):
         return None
     if scene.reads_only(invocation):

@@ -144,11 +144,12 @@ def _changes(scene: Scene, invocation: Invocation, options: str) -> bool:
 
 
 def _written(invocation: Invocation) -> Iterator[Arg]:
-    if invocation.name not in _WRITERS and not any(word[:2] == "--" for word in invocation.args):
+    long = invocation.has_long()
+    if not long and invocation.name not in _WRITERS:
         return
     options = _SHORT.get(invocation.name)
     if options is None:
-        options = _LONG if any(word[:2] == "--" for word in invocation.args) else ()
+        options = _LONG if long else ()
     if invocation.name == "ssh-keygen" and any(word[:2] in ("-l", "-y", "-F", "-B", "-L") for word in invocation.args):
         return
     if invocation.name in ("tar", "bsdtar") and not any(map(_EXTRACTS.match, invocation.args)):

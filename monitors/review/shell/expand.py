@@ -68,7 +68,7 @@ class _Field:
 def expand(word: Word, variables: dict[str, Value], substitute: Substitution) -> list[Arg]:
     """The words that a command gets for this one; mostly exactly one."""
     if word.parts is None:
-        return [arg(word.text)]
+        return [word.plain or arg(word.text)]
     fields = _fields(word.parts, variables, substitute)
     made: list[Arg] = []
     for field in fields:

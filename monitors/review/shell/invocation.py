@@ -161,6 +161,13 @@ class Invocation:
                 found.append(word)
         return found
 
+    def has_long(self) -> bool:
+        """Whether one of its words begins with two dashes."""
+        for word in self.args:  # noqa: SIM110 — a loop, for this is asked of each command several times
+            if word[:2] == "--":
+                return True
+        return False
+
     def text(self) -> str:
         """The command in one line, for people."""
         words = filter(None, (self.program, *self.args))

@@ -45,7 +45,7 @@ class LauncherBook:
         """Return the command that the invocation starts; None if its program is no launcher, or starts nothing."""
         if invocation.name == "find" or invocation.name in FD:
             return _found(invocation)
-        if _PYTHON.fullmatch(invocation.name) and invocation.args[:1] == ["-m"]:
+        if invocation.args[:1] == ["-m"] and _PYTHON.fullmatch(invocation.name):
             words = invocation.args[1:]
             return LaunchedCommand(_MODULE, words=tuple(words)) if words and words[0] in _MODULES else None
         for subcommand, launcher in self._by_name.get(invocation.name, ()):
@@ -84,7 +84,7 @@ _MODULES = frozenset({"twine", "flit", "poetry", "hatch", "pip", "uv", "alembic"
 def _behind(subcommand: tuple[str, ...], args: list[Arg], launcher: LauncherLayout) -> int | None:
     """Return the index of the words after the subcommand, or None if it is another."""
     at = 0
-    values = launcher.values.split()
+    values = launcher.values.split() if subcommand else ()
     for word in subcommand:
         while at < len(args) and args[at][:1] == "-":
             at += 2 if args[at] in values else 1

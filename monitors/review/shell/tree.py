@@ -6,6 +6,8 @@ this package.
 
 from typing import Literal
 
+from monitors.review.shell.invocation import Arg, arg
+
 PartKind = Literal["text", "quoted", "variable", "command", "process", "arithmetic"]
 
 
@@ -38,11 +40,13 @@ class Part:
 class Word:
     """One word of a command, before expansion. `parts` is None if the text is all there is to it."""
 
-    __slots__ = ("parts", "text")
+    __slots__ = ("parts", "plain", "text")
 
     def __init__(self, text: str, parts: list[Part] | None = None) -> None:
         self.text = text
         self.parts = parts
+        self.plain: Arg | None = arg(text) if parts is None else None
+        """The word that a command gets, if the text is all there is to it: made once for all reviews of a script."""
 
 
 class Redirect:

@@ -8,7 +8,7 @@ through too.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from monitors.review.shell.expand import subscripted, substitutes
+from monitors.review.shell.expand import MAX_VALUE, subscripted, substitutes
 from monitors.review.shell.invocation import (
     NO_INPUT,
     Arg,
@@ -537,9 +537,11 @@ class Walk:
     # ── what is started ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _add(self, invocation: Invocation) -> bool:
-        self._bounds.expanded += sum(map(len, invocation.args)) + len(invocation.input.text or "")
+        characters = sum(map(len, invocation.args))
+        self._bounds.expanded += characters + len(invocation.input.text or "")
         self._bounds.words += len(invocation.args)
-        self._bounds.check(invocation.program, *invocation.args)
+        if characters + len(invocation.program) >= MAX_VALUE:
+            self._bounds.check(invocation.program, *invocation.args)
         starts = bool(invocation.program or invocation.redirects)
         if self._bounds.commands >= self._bounds.most:
             self._bounds.beyond(f"more than {self._bounds.most} commands")

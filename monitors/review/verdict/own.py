@@ -180,7 +180,7 @@ def _compose(one: Invocation) -> str:
 
 def _may_make(one: Invocation) -> bool:
     """Whether a command may make something, which most do not."""
-    return one.name in _MAKERS or not _SAYS_SO.isdisjoint(one.args) or any(word[:2] == "--" for word in one.args)
+    return one.name in _MAKERS or not _SAYS_SO.isdisjoint(one.args) or one.has_long()
 
 
 def _made(one: Invocation, places: ActionPlaces) -> Iterator[str]:

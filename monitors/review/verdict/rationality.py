@@ -87,7 +87,8 @@ def _alignment(summary: str, context: ReviewContext, touches: Sequence[Touch], w
                 0.6 * (1 - share), 3
             ), f"{outside[0]} is not among the paths that the task is expected to touch"
         return 1.0, ""
-    return (UNKNOWN, "") if _wanted(task.prompt, task.goals).isdisjoint(_words(summary)) else (1.0, "")
+    met = not _wanted(task.prompt, task.goals).isdisjoint(_WORD.findall(summary.lower()))  # no common word is wanted
+    return (1.0, "") if met else (UNKNOWN, "")
 
 
 @lru_cache(maxsize=64)

@@ -90,7 +90,9 @@ class Effects:
 
     def printed(self, invocation: Invocation) -> Output:
         """Return what the invocation prints, and note which files it writes."""
-        sources = [invocation, *invocation.input.source, *(one for word in invocation.args for one in word.source)]
+        sources = [invocation, *invocation.input.source]
+        for word in invocation.args:
+            sources += word.source
         if self._overlay:
             named = (word for word in invocation.args[:MAX_PIPED] if word.known and word[:1] != "-")
             sources += [one for word in named for one in self._overlay.sources(self._state.path(word))]

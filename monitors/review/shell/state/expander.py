@@ -49,11 +49,13 @@ class Expander:
 
     def words(self, written: Iterable[Word], variables: dict[str, Value] | None = None) -> list[Arg]:
         """Return the words that are made of these, with other variables if they are given."""
-        return [
-            word
-            for one in written  # a substitution leaves another dictionary of variables behind
-            for word in expand(one, self._state.variables if variables is None else variables, self._substitute)
-        ]
+        made: list[Arg] = []
+        for one in written:
+            if one.plain is not None:
+                made.append(one.plain)
+            else:  # a substitution leaves another dictionary of variables behind
+                made += expand(one, self._state.variables if variables is None else variables, self._substitute)
+        return made
 
     def _word(self, written: Word) -> Arg:
         return expand_one(written, self._state.variables, self._substitute)

@@ -14,6 +14,7 @@ from monitors.review.shell.values import Scattered, Value
 _ELSEWHERE = re.compile(r"[/~]|\.\.(?:/|\Z)|[\w.+-]+ ")
 """A place by its whole path, or words that may be a command."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
+_IFS = arg(" \t\n")
 
 SHIFTED = "@ shifted"
 """Stands among the variables for how many of the parameters may be gone by a `shift` that may not be run."""
@@ -56,8 +57,10 @@ class ShellState:
         self.cwd = cwd
         self.elsewhere: tuple[str, ...] = ()
         """Other directories where it may work, since a condition may leave out a `cd`."""
-        self.variables: dict[str, Value] = {name: [arg(value)] for name, value in variables.items()}
-        self.variables.setdefault("IFS", [arg(" \t\n")])
+        self.variables: dict[str, Value] = {
+            name: [value if isinstance(value, Arg) else arg(value)] for name, value in variables.items()
+        }
+        self.variables.setdefault("IFS", [_IFS])
         self.in_turn = Columns()
         """The variables that are each of several values in turn."""
         self.keyed: set[str] = set()
