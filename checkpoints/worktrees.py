@@ -18,7 +18,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.steps import Step, no_step
 from checkpoints.workspace import repository
 from checkpoints.workspace.uncommitted import uncommitted_paths
-from host.apart import run_apart
+from host.apart import ApartError, run_apart_within
 from host.durable import is_temporary, replace_file
 from host.folders import below, remove_folder
 from monitors.contract.errors import NotFoundError, UsageError
@@ -26,6 +26,11 @@ from monitors.contract.wording import counted
 
 BRANCHES = "chaperon/"
 """Prefix of the branches of agents."""
+
+LOOK_SECONDS = 60.0
+"""Time after which a look for what no commit has is given up, and the workspace kept. 50,000 files that all are to be
+read anew take 2.5 s of a processor, and who removes a workspace waits, as do other workspaces whose agents end."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
 
@@ -235,7 +240,11 @@ class ProjectWorktrees:
 
     def _uncommitted(self, path: Path) -> list[str]:
         try:
-            changed, repositories = run_apart(_changed, path)
+            changed, repositories = run_apart_within(LOOK_SECONDS, _changed, path)
+        except ApartError as error:
+            return [
+                f"Its state cannot be read: {error}. A file of its own may make it last, as a .gitignore of many `**/` does."
+            ]
         except (pygit2.GitError, OSError, ValueError) as error:
             return [f"Its state cannot be read: {error}."]
         if changed is None:

@@ -150,9 +150,15 @@ def _setting() -> tuple[Any, ...]:
 
 
 def run_apart(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Run a function as `run_apart_within` does, for `APART_SECONDS` at most."""
+    return run_apart_within(APART_SECONDS, work, *arguments, **named)
+
+
+def run_apart_within(seconds: float, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Run a function in a process of its own and return its result; what it raises is raised here. Blocks.
 
     Args:
+        seconds: Time after which it is given up; at most `APART_SECONDS`.
         work: A function of a module; arguments and result can be pickled.
         arguments: Its arguments.
         named: Its named arguments.
@@ -163,9 +169,9 @@ def run_apart(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     request = pickle.dumps((work, arguments, named))
     try:
         try:
-            answer = _asked(_take(), request)
+            answer = _asked(_take(), request, seconds)
         except _EndedIdleError:
-            answer = _asked(_Apart(), request)
+            answer = _asked(_Apart(), request, seconds)
     except ApartError as error:
         what = work.__name__.replace("_", " ").strip()
         raise ApartError(f"{what} {error} in a process of its own, and was given up") from None
@@ -176,10 +182,10 @@ def run_apart(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     return result
 
 
-def _asked(process: _Apart, request: bytes) -> bytes:
+def _asked(process: _Apart, request: bytes, seconds: float) -> bytes:
     kept = False
     try:
-        answer = process.ask(request, APART_SECONDS)
+        answer = process.ask(request, seconds)
         kept = _keep(process)
     finally:
         if not kept:

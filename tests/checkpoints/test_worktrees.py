@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checkpoints import worktrees
 from checkpoints.branches import own_commits, remove_branch
 from checkpoints.errors import CheckpointError
 from checkpoints.project_refs import branches_of
@@ -16,7 +17,6 @@ from checkpoints.store.store import Store
 from checkpoints.workspace import repository
 from checkpoints.workspace.capture import Capturer
 from checkpoints.worktrees import ProjectWorktrees, WorkspaceState
-from host import apart
 from monitors.contract.errors import NotFoundError, UsageError
 from tests.checkpoints.support import MOMENT, git, shape
 from tests.host.test_folders import deep
@@ -212,8 +212,10 @@ def test_a_workspace_that_cannot_be_compared_in_time_is_kept(
     git(folder, "update-index", "--add", "--cacheinfo", f"100644,{empty},large")
     with (folder / "large").open("wb") as large:
         large.truncate(2**40 + 1)
-    monkeypatch.setattr(apart, "APART_SECONDS", 1.0)
-    with pytest.raises(CheckpointError, match=r"Its state cannot be read: .* took longer than 1 s"):
+    monkeypatch.setattr(worktrees, "LOOK_SECONDS", 1.0)
+    with pytest.raises(
+        CheckpointError, match=r"Its state cannot be read: .* took longer than 1 s .*given up\. A file of"
+    ):
         workspaces.remove("a3")
     assert (folder / "large").exists()
 
