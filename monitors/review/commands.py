@@ -22,7 +22,7 @@ from monitors.review.rules import levels
 from monitors.review.rules.findings import SPLIT, Finding, effect, not_read_to_its_end
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.places import TMPDIR
-from monitors.review.scene.scene import MAX_COMMANDS, Scene
+from monitors.review.scene.scene import MAX_CODE_IN_ALL, MAX_COMMANDS, Scene
 from monitors.review.shell.invocation import Arg, Invocation, Setting, arg, program_name
 from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
@@ -53,7 +53,7 @@ def command_findings(
         return [too_many_commands()], []
     earlier = len(scene.touches)
     walk, uses, long = walked(command, scene)
-    scene.work.commands += len(walk.invocations)
+    scene.work.commands += len(walk.invocations) + walk.long
     note(
         "read",
         lambda: (
@@ -118,7 +118,7 @@ _NO_FILES = frozenset[str]()
 
 def too_many_commands() -> Finding:
     """Return the finding for scripts and code of one action of which the rest is not gone through."""
-    why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands together"
+    why = f"is more than a review goes through: its scripts have more than {MAX_COMMANDS} commands, or its code more than {MAX_CODE_IN_ALL} characters, all together"
     return not_read_to_its_end(why, SPLIT, "a script")
 
 

@@ -48,6 +48,12 @@ MAX_NAMES = 20_000
 MAX_MAPPINGS = 1_000
 """Most groups of fields within fields that are judged, 10 to 60 microseconds each: 250 files pushed in one call, a
 collection of 200 requests. A later one that has something run is blocked."""
+MAX_STATEMENTS = 4 * MAX_TEXT
+"""Most characters of statements that a call asks databases, in all of its fields: 80,000 take 30 ms."""
+MAX_WRITTEN = 100_000
+"""Most characters that are read of what is written to several places, once for each: 30,000 to 1,500 took 4 s."""
+MIN_WRITTEN = 250
+"""How many characters a place counts for at the least."""
 MAX_WORDS = 3_000
 """Most words taken of a command that is given as a list: more than a review of a command goes through."""
 
@@ -235,6 +241,7 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
             scene.work.commands += 1
         uses = Uses()
         merge(uses, Recipe("", text, language))
+        scene.work.code += uses.length if language != "sh" else 0
         for script in uses.scripts:
             yield from command_findings(script, scene)[0]
         if language != "sh":
@@ -256,6 +263,11 @@ def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mappin
             if isinstance(text, str) and (named or of_database) and _LOOKS_SQL.match(text[:200]):
                 client = Invocation(arg("psql"), [arg("-c"), arg(text[:MAX_TEXT])])
                 client, operands = without_comments(scene, client, scene.book.operands(client))
+                scene.work.searched += scene.book.searched(client)
+                if scene.work.searched > MAX_STATEMENTS:
+                    why = f"asks more of databases than a review goes through: over {MAX_STATEMENTS} characters"
+                    yield not_read_to_its_end(why, "Ask it in several calls.", "statements")
+                    return
                 for rule in scene.book.matching(client, operands):
                     found = rule.finding(client)
                     yield replace(found, risk=min(found.risk, levels.CARE)) if tried and rule.name in SCOPED else found
@@ -294,6 +306,8 @@ _LOSES_GRAPH = re.compile(r"\bMATCH\s?\([^()\n]{0,100}\)\s{1,9}(?:DETACH\s{1,9})
 
 def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Judge paths by what the tool does with them."""
+    contents = _contents(given)
+    each, gone_through = max(MIN_WRITTEN, sum(map(len, contents.values()))), 0
     for name, path in _named(given):
         place = scene.places.absolute(path.removeprefix("file://"))
         top = place in ("/", scene.places.home)
@@ -305,7 +319,11 @@ def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[st
         written_to = not WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in TO)
         if written_to and name not in FROM:
             yield from _known(writes_path(scene, place))
-            contents = _contents(given)
+            if gone_through > MAX_WRITTEN:
+                why = f"writes more than a review goes through: over {MAX_WRITTEN} characters, in all of its places"
+                yield not_read_to_its_end(why, "Write it in several calls.", "files")
+                return
+            gone_through += each
             yield from written.findings(scene, place, contents.values())
             for field, text in contents.items():
                 scene.origins += written.harm_left(scene, place, text, whole=field in _WHOLE)

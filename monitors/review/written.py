@@ -7,7 +7,7 @@ from dataclasses import replace
 from monitors.contract.actions import Origin
 from monitors.contract.effects import EffectType
 from monitors.review.checks import code as code_check
-from monitors.review.commands import command_findings
+from monitors.review.commands import command_findings, too_many_commands
 from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.project.builds import source_of
 from monitors.review.languages.project.openings import openings, switched_off
@@ -142,7 +142,11 @@ def _judged(scene: Scene, recipe: Recipe) -> list[Finding]:
 def _found(scene: Scene, recipe: Recipe) -> Iterator[Finding]:
     within = scene.apart()
     uses = Uses()
+    if recipe.language != "sh" and scene.work.over:
+        yield too_many_commands()
+        return
     merge(uses, recipe)
+    scene.work.code += uses.length if recipe.language != "sh" else 0
     counts: tuple[str, ...] = _GRAVE if recipe.elsewhere else (*_GRAVE, *_HERE)
     if recipe.installs:
         counts = tuple(rule for rule in counts if rule != "shell.run-download")

@@ -1,5 +1,7 @@
 """Inputs made to hurt a parser: long, deep, unclosed, repeated. Used by the evaluation, the bench and the tests."""
 
+from typing import Any
+
 SIZE = 65_536
 """Length that the inputs are filled to, in characters."""
 
@@ -58,6 +60,33 @@ HOSTILE = {
     + "select a from b where c = /bin/d;\n" * 600
     + "X\n"
     + "psql < f;" * 290,
+    "an expression's worst: beginnings of a call": "perl -e '" + "exec( " * (SIZE // 6) + "'",
+    "an expression's worst: quotes behind backslashes": "perl -e '" + '\\"' * (SIZE // 2) + ".delete('",
+    "subscripts in subscripts": ("x[" * 1_000 + "\n") * (SIZE // 2_001),
+    "redirections": ("a" + " <b >c" * 60 + "\n") * (SIZE // 362),
+    "python of many names": "python3 - <<'X'\n"
+    + "f(a, b, *c)\n" * 1_600
+    + "X\n"
+    + "python3 - <<'X'\n"
+    + "a, b = b, a\n" * 1_600
+    + "X",
+    "little code, again and again": "php -r 'a();'\n" * (SIZE // 14),
     "many links": "ln " + " ".join(f"a{at}" for at in range(2_000)),
     "words that might be hosts": "mytool " + ("-" * 50 + " ") * (SIZE // 51),
 }
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one text to many places": (
+        "mcp__fs__write_files",
+        {"paths": [f"/w/{at}/a.yml" for at in range(1_500)], "content": "k: rm a\n" * 4_000},
+    ),
+    "statements in a list": ("mcp__db__query", {"sql": [f"select a from b where c = {at}" for at in range(1_900)]}),
+    "steps that each delete": (
+        "mcp__a__delete",
+        {"steps": [{"path": f"/a/b{at}", "cmd": "ls"} for at in range(1_500)]},
+    ),
+    "a cell of many names": ("NotebookEdit", {"notebook_path": "/w/a.ipynb", "new_source": "f(a, b, *c)\n" * 5_400}),
+    "a file of settings that lists commands": ("Write", {"file_path": "/w/a.toml", "content": '"rm a",' * 9_300}),
+    "a source that calls much": ("Write", {"file_path": "/w/a.jl", "content": "a>b eval " * 7_200}),
+}
+"""The same in calls of other tools: the tool, and its input."""

@@ -19,10 +19,13 @@ MAX_COMMANDS = 250
 """Most commands gone through for one action in all of its scripts together before the next is left out: the
 fields of a tool, the lines of a file that others run. A command takes 60 to 180 us, and so does a text read as code."""
 
+MAX_CODE_IN_ALL = 100_000
+"""Most characters of code gone through for one action, in all of its pieces together: as many as of one file. 20,000
+take 9 ms, dense Python of 20,000 twice that; see `Uses.length`."""
 MAX_SEARCHED = 32_768
 """Most characters of words and input that are matched against the rules of a program. 30 rules take 20 ms for as
 much."""
-MAX_SEARCHED_IN_ALL = 3 * MAX_SEARCHED
+MAX_SEARCHED_IN_ALL = 2 * MAX_SEARCHED
 """Most of them for all commands of an action. What is longer is given to several by variables, files and launchers."""
 
 
@@ -31,6 +34,8 @@ class ReviewWork:
     """The amount that one review has gone through, and what it found in pieces of files."""
 
     commands: int = 0
+    code: int = 0
+    """Characters that were read as code, but for those within commands."""
     searched: int = 0
     """Characters in which the rules of programs were sought."""
     judged: dict[Recipe, list[Finding]] = field(default_factory=dict)
@@ -39,7 +44,7 @@ class ReviewWork:
     @property
     def over(self) -> bool:
         """Whether no more is gone through."""
-        return self.commands > MAX_COMMANDS
+        return self.commands > MAX_COMMANDS or self.code > MAX_CODE_IN_ALL
 
     @property
     def sought(self) -> bool:

@@ -229,6 +229,7 @@ class Words(ABC):
             elif until in _QUOTES_CLOSE and char in "'\"" and self.text.find(char, self.at + 1) > 0:
                 self.quotes_within(parts, quoted=quoted)
             elif char == _NESTED.get(until):
+                self.count()
                 self.at += 1
                 nested += 1
                 parts.append(Part("quoted", char, quoted=True))

@@ -15,7 +15,7 @@ from monitors.contract.words import Decision
 from monitors.review import NoFiles, ReviewSettings, make_reviewer
 from monitors.review.scene.lookups import FileLookups
 from supervisor.runtime.filesystem import FileFacts
-from tests.eval.hostile import HOSTILE
+from tests.eval.hostile import CALLS, HOSTILE
 from tests.eval.test_commands import commands
 from tests.monitors.review.forms import pure_form
 
@@ -26,6 +26,14 @@ STANDARD = make_reviewer()
 @pytest.mark.parametrize("name", HOSTILE)
 def test_text_made_to_hurt_gets_an_answer(name: str) -> None:
     assert isinstance(STRICT.review(Action("Bash", {"command": HOSTILE[name]}), ReviewContext()), Review)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_made_to_hurt_gets_an_answer_in_bounded_work(name: str) -> None:
+    tool, given_input = CALLS[name]
+    count, review = counted(Action(tool, given_input, "/w", "/w"))
+    assert isinstance(review, Review)
+    assert count < MOST_CALLS
 
 
 @pytest.mark.parametrize(

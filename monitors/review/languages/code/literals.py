@@ -98,10 +98,12 @@ def commands_in(code: str) -> Iterator[str]:
             if words:
                 yield from _command(words)
                 found += 1 + len(words) // 6
-            words = [text] if begins(text) and not _SAID.search(code, max(0, match.start() - 60), match.start()) else []
+            words = [text] if begins(text) else []
             if words and " " in text.strip() and _ELEMENT.search(code, max(0, match.start() - 41), match.start()):
                 runs = _RUNS.search(_TEXT.sub('""', code)) is not None if runs is None else runs
                 words = words if runs else []
+            if words and _SAID.search(code, max(0, match.start() - 60), match.start()):
+                words = []
         end = match.end()
         if found >= MAX_COMMANDS:
             return
@@ -173,4 +175,4 @@ def _word(word: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")
+    return text.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\") if "\\" in text else text

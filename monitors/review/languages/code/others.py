@@ -51,7 +51,7 @@ _DELETE = sought(
     r"!?(?:\s*+\(\s*+(?:\w{1,20}+:\s*+)?|\s++(?:-\w{1,20}+\s++){0,4})(?:\[\s*+)?+(?:#[pP])?" + _QUOTED, "rm remove delete unlink deltree rimraf empty erase wipe purge trash", re.IGNORECASE)  # fmt: skip
 _DELETED_AFTER = sought(
     _BEGINS + r"\s{0,3}\)?\s{0,3}\.\s{0,3}(?:delete\w{0,20}|removeRecursively|rmtree|unlink\w{0,20})\s?\(",
-    "delete remove rm unlink",
+    "delete removeRecursively rmtree unlink",
 )
 """A path that is deleted by what is called on it."""
 _DELETES_SOMEHOW = sought(
@@ -91,14 +91,14 @@ _SPAWNS = sought(r"(?:^|[;\n{])[^\S\n]*+spawn\s++(?:-\w++\s++)*+([^;\n}\"'(]{1,5
 """Commands that expect starts."""
 _RECURSIVE = sought(
     r"(?=[rdewpt-])(?:RemoveAll|removeDir|removeItem|delete-?_?tree|remove_dir_all|delete-directory|rm_rf|rm_r\b|rmtree|remove_tree|recursive|-Recurse|rimraf|remove_dir|(?:delete|remove|erase|wipe|purge|trash)[_-]?(?:dir|folder|tree)|removeDirectory|deleteDir|delete-directory|-force|emptyDir|deleteRecursively)",
-    "all remove delete rm recurs rimraf force empty deltree erase wipe purge trash",
+    "remove delete rm_r rmtree recurs rimraf -force emptydir erase wipe purge trash",
     re.IGNORECASE,
 )
 _WRITE = sought(r"\b(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|file_put_contents|File\.write|IO\.write|Out-File|Set-Content|Add-Content|spurt|FileWriter|copyFileSync|renameSync|symlinkSync|mkdirSync|FileOutputStream|write_file|fopen|File\.open|File\.new|open|copy)\b(?:\s*+\(\s*+|\s++)(?:[^'\"`(),]{0,80}+,\s*+[\"']>>?[\"']\s*+,\s*+)?" + _QUOTED + r"(?:\s*+,\s*+[\"']([^\"']*)[\"'])?", "write append fopen open out-file set-content add-content spurt put_contents copy rename symlink mkdir file.new outputstream", re.IGNORECASE)  # fmt: skip
 _READ_MODES = frozenset({"r", "rb", "rt", "", "utf8", "utf-8", "<"})
 _MAYBE_READS = later(r"(?:fopen|File\.open|File\.new|open|copy)\b", re.IGNORECASE)
 _PATH = sought(r"(?<![\w.*])(~?/[A-Za-z0-9_.~*][^\s\"'`<>|;,()\[\]{}]*|~/\{[\w.,-]{1,200}\})", "/")
-_CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|file_get_contents\(\s?[\"']https?:|getstore|s\.tcp\(|socket\s+-?\w*)", "sock inet connect require fetch contents http lwp curl download webclient webrequest restmethod uri url getstore tcp", re.IGNORECASE)  # fmt: skip
+_CONNECTS = sought(r"(?=[fstinr:lcdw/ohug])(?:fsockopen|stream_socket_client|TCPSocket|IO::Socket|net\.connect|require\([\"'](?:net|https?|tls|dgram)[\"']\)|socket\.connect|:connect\(|fetch\(|Net::HTTP|LWP::|curl_exec|Sockets\.connect|download\(|WebClient|Invoke-WebRequest|Invoke-RestMethod|DownloadString|/inet/(?:tcp|udp)/|open-uri|HttpClient|URL\(|file_get_contents\(\s?[\"']https?:|getstore|s\.tcp\(|socket\s+-?\w*)", "socket sockopen connect( require( fetch( net::http lwp:: curl_exec .connect download( webclient invoke-webrequest invoke-restmethod downloadstring /inet/ open-uri httpclient url( file_get_contents( getstore s.tcp(", re.IGNORECASE)  # fmt: skip
 _LISTENS = sought(
     r"createServer|\.listen\(|TCPServer|UNIXServer|\bbind\(|Listen\s*=>|httpd|webrick|stream_socket_server|socket_listen|HttpListener",
     "server listen bind httpd webrick",
@@ -225,7 +225,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     for match in _WRITE.finditer(code):
         _written(match, found)
     found.deletes.extend(f"{match[2]}/" for match in _TCL_DELETE.finditer(code))
-    found.reads = [match[1] for match in _PATH.finditer(code)][:200]
+    found.reads = [match[1] for match in islice(_PATH.finditer(code), MAX_READS)]
     if not found.deletes and _DELETES_SOMEHOW.search(code):
         found.deletes = [path + recursive for path in found.reads] or ["~/{}/"] * (_WHOLE_HOME.search(code) is not None)
     found.connects = _CONNECTS.search(code) is not None
@@ -351,6 +351,8 @@ _NAMED = later(
 )
 _USED = later(r"(?<=[(\s])\$?[A-Za-z_]\w*+(?=\s*[),;+.]|\s*$|\s\S)", re.MULTILINE)
 """A name where a variable is used."""
+MAX_READS = 200
+"""Most paths among the texts that are looked at."""
 MAX_NAMES = 50
 """Most variables whose text is inserted at their uses."""
 
@@ -361,8 +363,11 @@ def _put_together(code: str) -> str:
     named = dict(islice(((match[1], match[2]) for match in _NAMED.finditer(code)), MAX_NAMES))
     if not named:
         return code
-    code = _USED.sub(lambda match: match[0] if _SETS.match(code, match.end()) else named.get(match[0], match[0]), code)
-    return folded(placed(code, {name: value[1:-1] for name, value in named.items()}))
+    used = _USED.sub(
+        lambda match: match[0] if match[0] not in named or _SETS.match(code, match.end()) else named[match[0]], code
+    )
+    filled = placed(used, {name: value[1:-1] for name, value in named.items()})
+    return code if filled == code else folded(filled)
 
 
 def _written(match: re.Match[str], found: Uses) -> None:

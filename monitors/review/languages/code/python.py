@@ -36,6 +36,9 @@ from monitors.review.shell.secret_names import mark, names_secret
 
 MAX_NODES = 20_000
 """Most nodes of a tree gone through."""
+AS_CHARACTERS = 6
+"""How many characters of code a node counts for: it takes 3 us, and a character of other languages half of one. There
+are eight or more to a node, but for code that is all names and marks."""
 MAX_STEPS = 20_000
 """Most expressions and statements gone through, those of functions once for each call."""
 MAX_CALLS = 8
@@ -58,9 +61,11 @@ def uses_of(code: str, argv: Sequence[str | None] = ()) -> Uses | None:
         nodes += _children(node)
         if len(nodes) > MAX_NODES:
             found.cut = f"code of more than {MAX_NODES} expressions and statements"
+            found.length = AS_CHARACTERS * len(nodes)
             return found
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             sinks.named(found, node.value)
+    found.length = AS_CHARACTERS * len(nodes)
     reading = _Reading(found, argv)
     reading.whole(tree)
     return found

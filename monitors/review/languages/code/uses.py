@@ -56,7 +56,7 @@ class Uses:
     cut: str = ""
     """The part of it that was not read, as a phrase; empty if all was. Example: `code of more than 20000 steps`."""
     length: int = 0
-    """Characters of the code, where it was gone through as such."""
+    """Characters of the code, where it was gone through as such; of dense Python more, as it takes longer."""
 
     @property
     def paths(self) -> int:
@@ -72,7 +72,7 @@ def bounded(found: Uses, code: str) -> None:
         found.cut = f"code that runs more than {MAX_SCRIPTS} scripts"
     elif len(found.deletes) > MAX_DELETES:
         found.cut = f"code that deletes more than {MAX_DELETES} paths"
-    found.length = min(len(code), MAX_CODE)
+    found.length = max(found.length, min(len(code), MAX_CODE))
     del found.scripts[MAX_SCRIPTS:], found.deletes[MAX_DELETES:]
 
 

@@ -53,6 +53,7 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.writes += [path for path in uses.writes if path[:1] in "/~"]
         found.reads += [path for path in uses.reads if uses.connects and _KEY.search(path)]
         found.cut = found.cut or uses.cut
+        found.length = uses.length
     found.cut = found.cut or recipe.cut
     bounded(found, recipe.code)
 
