@@ -120,6 +120,14 @@ SAYS = {
 """The line of `--help` for each command, without importing any: 0.06 s against a second to import all."""
 
 
+ELSEWHERE = {
+    "agents": "ps", "config": "doctor", "daemon": "serve", "events": "tail", "history": "tail", "kill": "stop",
+    "list": "ps", "log": "tail", "logs": "tail", "ls": "ps", "start": "serve", "status": "ps", "tell": "say",
+    "undo": "rollback", "web": "panel",
+}  # fmt: skip
+"""Names that other programs have for it, and the command that is meant."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed."""
 
@@ -149,6 +157,22 @@ class LazyGroup(click.Group):
         from supervisor.cli import common  # which `--help` of all commands does without
 
         common.run(lambda: super(LazyGroup, self).invoke(ctx))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is named; for a name that is none, the error says what may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # which no command that is there needs
+
+            near = get_close_matches(args[0], COMMANDS, n=2)
+            meant = [ELSEWHERE[args[0]]] if args[0] in ELSEWHERE else near
+            if not meant:
+                raise
+            named = " or ".join(f"chaperon {name}" for name in meant)
+            raise click.UsageError(f"{error.message} Did you mean {named}?", error.ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the list of commands from the table."""

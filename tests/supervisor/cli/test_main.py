@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from supervisor.cli.__main__ import COMMANDS, SAYS, LazyGroup, main
+from supervisor.cli.__main__ import COMMANDS, ELSEWHERE, SAYS, LazyGroup, main
 from tests.stages.daemon import Base, ended, served
 
 HEAVY = {
@@ -103,6 +103,21 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     done = CliRunner().invoke(main, ["frobnicate"])
     assert done.exit_code == 2
     assert "frobnicate" in done.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("checkpoint-list", "checkpoints"), ("logs", "tail"), ("aproove", "approve"), ("start", "serve")],
+)
+def test_a_name_that_is_near_or_that_other_programs_have_is_answered_with_the_command(typed: str, meant: str) -> None:
+    done = CliRunner().invoke(main, [typed])
+    assert done.exit_code == 2
+    assert f"No such command '{typed}'. Did you mean chaperon {meant}" in done.output
+
+
+def test_names_of_other_programs_mean_commands_that_are_there_and_none_of_them_is_one() -> None:
+    assert set(ELSEWHERE.values()) <= COMMANDS.keys()
+    assert not ELSEWHERE.keys() & COMMANDS.keys()
 
 
 def test_help_loads_nothing_that_takes_time() -> None:
