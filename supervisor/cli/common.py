@@ -4,6 +4,7 @@ import os
 import pwd
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, reduce
 from math import isfinite
 from pathlib import Path
@@ -170,6 +171,16 @@ def daemon() -> "Client":
             "start. To have this one, start the daemon with it."
         )
     return met
+
+
+def refuse_agents() -> None:
+    """Leave to people what a command does by itself, without asking the daemon.
+
+    Raises:
+        RefusedError: A daemon listens, and knows this process as an agent's.
+    """
+    with suppress(NoDaemonError, DaemonGoneError):
+        daemon().get("/v1/health")
 
 
 def _tell_of_other_version(version: str) -> None:

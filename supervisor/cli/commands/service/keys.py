@@ -54,6 +54,7 @@ def _keys(wanted: _Wanted, *, as_json: bool) -> None:
     state, source, made = common.here().state, common.setting("audit.key"), ""
     note = read_note(state)
     if wanted.add or wanted.recovery or wanted.rotate:
+        common.refuse_agents()
         if not source:
             raise UsageError(
                 "The key of records lies beside them, in the state directory. Nothing was changed.",

@@ -99,6 +99,8 @@ def attach(scope: str | None, cli: str, when_away: str, wait: float, way: str, o
     byte, and `chaperon detach` takes the hooks out again. `--print` shows the change before it is made.
     """
     terminal.begin("reading the settings of the CLI")
+    if not only_print:
+        common.refuse_agents()
     from supervisor.runtime.attached import relay_client
     from supervisor.runtime.attached.settings import hook_entries
 
@@ -149,6 +151,8 @@ def detach(scope: str | None, cli: str, only_print: bool, as_json: bool) -> None
     keep the hooks that they began with.
     """
     terminal.begin("reading the settings of the CLI")
+    if not only_print:
+        common.refuse_agents()
     kept, path = _kept(), _path(scope, cli)
     with nullcontext() if only_print else kept.alone():
         _carry_out(kept, kept.detaching(path), "not attached", only_print=only_print, as_json=as_json)

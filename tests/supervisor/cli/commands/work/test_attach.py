@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from supervisor.runtime.attached.settings import attachments
 from supervisor.runtime.attached.settings.hook_entries import PROXIES, ways_in
 from supervisor.runtime.attached.settings.settings_text import hooks_in
 from supervisor.runtime.shim.process_tree import pause, start_ticks
+from tests.stages.daemon import Base, ended, served
 
 
 @pytest.fixture
@@ -195,6 +197,34 @@ def test_the_name_of_a_folder_passes_for_no_line_of_the_change_that_is_shown(
     first, second, third, *_ = CliRunner().invoke(main, ["attach", "--print"]).output.splitlines()
     assert first.endswith("a\\n+b/.claude/settings.local.json")
     assert (first[:3], second[:3], third[:2]) == ("---", "+++", "@@")
+
+
+async def test_a_program_of_an_agent_cannot_take_hooks_out_or_put_them_in_otherwise(base: Base) -> None:
+    """These commands ask no daemon, which would have refused it; a program is not reviewed once it runs."""
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(base.home),
+        "STATE_DIRECTORY": str(base.places.state),
+        "RUNTIME_DIRECTORY": str(base.places.runtime),
+    }
+    base.cli(
+        f"""
+begin()
+import subprocess
+for words in (["detach"], ["attach", "--when-away", "allow"], ["keys", "--recovery"]):
+    command = [{sys.executable!r}, "-m", "supervisor.cli", *words]
+    told = subprocess.run(command, env={environ!r}, capture_output=True, text=True, timeout=60).stderr
+    open("told", "a").write(told)
+done()
+hear()
+"""
+    )
+    async with served(base) as (daemon, _):
+        await daemon.submit(base.submission(), by="test")
+        await ended(daemon)
+    refused = "chaperon: The daemon refuses this: an agent's own process may not steer agents. Nothing was done."
+    assert [line.startswith(refused) for line in (base.repo / "told").read_text().splitlines()] == [True] * 3
+    assert not (base.repo / ".claude").exists()
 
 
 def test_a_token_is_not_put_where_others_read_it(settings: Path) -> None:
