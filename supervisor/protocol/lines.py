@@ -91,6 +91,9 @@ class LineSplitter:
             self._pending.append(piece)
 
     def _complete(self, last: bytes, newline_bytes: int = 1) -> Line | OversizedLine:
+        if not self._pending_bytes and len(last) <= self._max_bytes:  # as most are: whole in one chunk
+            start, self._start = self._start, self._start + len(last) + newline_bytes
+            return Line(start, last, self._start)
         length = self._pending_bytes + len(last)
         start, self._start = self._start, self._start + length + newline_bytes
         data = b"".join((*self._pending, last)) if self._pending else last

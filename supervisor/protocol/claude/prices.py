@@ -26,6 +26,8 @@ class Spent:
 
     def __add__(self, other: "Spent") -> "Spent":
         """Return both together; an unknown cost counts as nothing beside a known one."""
+        if self is NOTHING or other is NOTHING:
+            return other if self is NOTHING else self
         return Spent(
             self.input + other.input,
             self.cache_write + other.cache_write,
@@ -36,6 +38,8 @@ class Spent:
 
     def __sub__(self, other: "Spent") -> "Spent":
         """Return what is left without the other."""
+        if other is NOTHING:
+            return self
         return Spent(
             self.input - other.input,
             self.cache_write - other.cache_write,

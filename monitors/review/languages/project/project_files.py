@@ -5,6 +5,7 @@ They are read leniently and line by line, so that a piece of one, as an edit bri
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice, takewhile
 
 from monitors.contract.expressions import later
@@ -337,18 +338,24 @@ _BY_LINE = frozenset({_continuous_integration, _yaml_commands, _tox, _lines})
 """Readers whose patterns try each place of a line."""
 
 
+@lru_cache(maxsize=256)
+def _reader_of(path: str) -> Callable[[str], Iterator[Recipe]] | None:
+    """Return what reads such a file, if anything does. Remembered: agents write the same files again and again."""
+    return next((read for pattern, read in _READERS if pattern.search(path)), None)
+
+
 def recipes_of(path: str, text: str) -> list[Recipe]:
     """Return the commands that others run out of this file; none if it is not such a file."""
-    for pattern, read in _READERS:
-        if pattern.search(path):
-            cut = f"a file of more than {MAX_TEXT} characters" if len(text) > MAX_TEXT else ""
-            text = text[:MAX_TEXT]
-            if len(text) > MAX_LINE and read in _BY_LINE:
-                lines = text.splitlines()
-                text = "\n".join(line[:MAX_LINE] for line in lines)
-                cut = cut or (f"a line of more than {MAX_LINE} characters" if max(map(len, lines)) > MAX_LINE else "")
-            found = list(islice(read(text), MAX_RECIPES + 1))
-            if len(found) > MAX_RECIPES:
-                cut = cut or f"a file with more than {MAX_RECIPES} commands"
-            return [*found[:MAX_RECIPES], *([Recipe("", "", cut=cut)] if cut else [])]
-    return []
+    read = _reader_of(path)
+    if read is None:
+        return []
+    cut = f"a file of more than {MAX_TEXT} characters" if len(text) > MAX_TEXT else ""
+    text = text[:MAX_TEXT]
+    if len(text) > MAX_LINE and read in _BY_LINE:
+        lines = text.splitlines()
+        text = "\n".join(line[:MAX_LINE] for line in lines)
+        cut = cut or (f"a line of more than {MAX_LINE} characters" if max(map(len, lines)) > MAX_LINE else "")
+    found = list(islice(read(text), MAX_RECIPES + 1))
+    if len(found) > MAX_RECIPES:
+        cut = cut or f"a file with more than {MAX_RECIPES} commands"
+    return [*found[:MAX_RECIPES], *([Recipe("", "", cut=cut)] if cut else [])]

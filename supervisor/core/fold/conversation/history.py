@@ -42,7 +42,8 @@ class History:
     def __init__(self) -> None:
         self._steps: dict[str, PastCall] = {}
         self._verdicts: dict[str, ReviewMade] = {}
-        self._under_way: dict[str, None] = {}
+        self._under_way: dict[str, CallUnderWay | None] = {}
+        """By the id of the call; None for one that was blocked, whose result comes too."""
         self.tests: TestTally | None = None
         """The last test run, if there was one."""
 
@@ -54,11 +55,8 @@ class History:
     @property
     def running(self) -> tuple[CallUnderWay, ...]:
         """The calls that were let through and have not come back, oldest first, as many as a person looks at."""
-        made = (self._verdicts.get(id_) for id_ in self._under_way if id_)
-        through = [each for each in made if each is not None and each.review.decision is not Decision.BLOCK]
-        return tuple(
-            CallUnderWay(each.action.tool, subject_of(each.action), each.at) for each in through[-MOST_RUNNING:]
-        )
+        through = [call for id_, call in self._under_way.items() if id_ and call is not None]
+        return tuple(through[-MOST_RUNNING:])
 
     def verdict(self, tool_use_id: str) -> ReviewMade | None:
         """Return the gate's verdict on a call; None if there is none, or it is too old."""
@@ -66,10 +64,15 @@ class History:
 
     def reviewed(self, made: ReviewMade) -> None:
         """The gate decided about a call."""
-        id_ = made.action.tool_use_id
+        id_, tool, subject, decision = (
+            made.action.tool_use_id,
+            made.action.tool,
+            subject_of(made.action),
+            made.review.decision,
+        )
         self._verdicts[id_] = made
-        self._under_way[id_] = None
-        self._steps[id_ or made.request_id] = _step(made)
+        self._under_way[id_] = None if decision is Decision.BLOCK else CallUnderWay(tool, subject, made.at)
+        self._steps[id_ or made.request_id] = PastCall(tool, subject, failed=False, decision=decision)
         if len(self._steps) > KEPT:
             del self._steps[next(iter(self._steps))]
         if len(self._under_way) > MAX_UNDER_WAY:
@@ -95,7 +98,3 @@ def subject_of(action: Action) -> str:
     """Return what a call is about: its command, path or pattern, shortened, which is seen."""
     about = action.subject or str(action.input.get("description") or "")
     return about if len(about) <= LONGEST_SUBJECT else f"{about[: LONGEST_SUBJECT - 1]}…"
-
-
-def _step(made: ReviewMade) -> PastCall:
-    return PastCall(made.action.tool, subject_of(made.action), failed=False, decision=made.review.decision)
