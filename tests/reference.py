@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from supervisor.config.model import Config
 from supervisor.config.problems import section_in
 from supervisor.config.sections.base import Section, Without
+from supervisor.runtime.assembly.policy import AT_THE_START
 
 TYPE_NAMES: Mapping[Any, str] = {
     bool: "true or false",
@@ -42,6 +43,8 @@ def _section(path: str, section: type[Section], seen: dict[type[Section], str]) 
     plain = {key: field for key, field in _fields(section) if not _is_section(field)}
     if path:
         yield from (f"### `{path}`", "", " ".join((inspect.getdoc(section) or "").split()), "")
+    if waits := _waits(path, plain):
+        yield from (waits, "")
     if plain:
         yield from ("| key | type | default | meaning |", "| --- | --- | --- | --- |")
         for key, field in plain.items():
@@ -53,6 +56,19 @@ def _section(path: str, section: type[Section], seen: dict[type[Section], str]) 
         if below is not None:
             name = f"{path}.{key}".lstrip(".")
             yield from _section(f"{name}[]" if _is_list(field.annotation) else name, below, seen)
+
+
+def _waits(path: str, keys: Collection[str]) -> str:
+    """Say what of a section a daemon reads at its start alone; nothing if it takes all of it live."""
+    name = path.removesuffix("[]")
+    if _is_at_the_start(name):
+        return "A change of it waits for the daemon's next start."
+    late = [f"`{key}`" for key in keys if _is_at_the_start(f"{name}.{key}".lstrip("."))]
+    return f"A change of {', '.join(late)} waits for the daemon's next start." if late else ""
+
+
+def _is_at_the_start(name: str) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in AT_THE_START)
 
 
 def _fields(section: type[Section]) -> Iterator[tuple[str, FieldInfo]]:

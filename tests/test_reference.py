@@ -37,6 +37,15 @@ def test_every_key_of_a_scenario_is_listed_with_its_meaning(section: type[Sectio
         assert f"| `{name}` |" in text or f".{name}`" in text or f"### `{name}" in text
 
 
+def test_what_a_daemon_reads_at_its_start_alone_is_said_at_its_section() -> None:
+    parts = dict(part.split("`", 1) for part in reference_markdown().split("### `")[1:])
+    assert "\nA change of it waits for the daemon's next start.\n" in parts["notify.channels[]"]
+    assert "A change of `judge`" not in parts["patterns"], "it is a section"
+    assert "A change of it waits for" in parts["patterns.judge"]
+    assert "A change of `command`, `arguments`, " in parts["agent"]
+    assert "next start" not in parts["reviewer"]
+
+
 def test_a_row_says_type_limits_default_and_meaning() -> None:
     text = reference_markdown()
     assert "| `risk_threshold` | number, 0 or more, at most 1 | `0.7` | From this risk on" in text

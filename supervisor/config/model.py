@@ -239,15 +239,15 @@ class Audit(Section):
     store: Literal["masked", "full"] = "masked"
     """How what agents do is written down: `masked`, with a mark such as `[mail:3f2a91bc04d7e5f8]` in the place of each
     secret and of personal data, or `full`. Equal values have equal marks. Agents, their reviews and going on are not
-    touched by it. Takes effect at the daemon's next start."""
+    touched by it."""
     key: Annotated[str, Field(pattern=RECORD_KEY)] = ""
     """Source of the key of marks and seals: `file:PATH`, which others may not read; `command:PROGRAM ARGUMENTS`, which
     prints it; `keyring:SERVICE/USER`; or `systemd:NAME`. Empty: one that the first start draws, in `protection.key` in
-    the state directory. Takes effect at the daemon's next start."""
+    the state directory."""
     encrypt: bool = False
     """Whether journal, snapshot, archive of ended agents and checkpoints are encrypted on the disk, and what CLIs print
     also with `store: full`. Agents' names, times and kinds of records stay readable. It needs `key`: a key beside what
-    it seals protects nothing. Takes effect at the daemon's next start; what was written before stays as it is."""
+    it seals protects nothing. What was written before stays as it is."""
     patterns: Annotated[dict[str, str], AfterValidator(_patterns)] = Field(default={})
     """Regular expressions of RE2 for values that are masked as well, by the name that their marks have.
     Example: `{employee: '\\bE-[0-9]{6}\\b'}`."""

@@ -68,8 +68,8 @@ class SandboxSection(Section):
     that run. Examples: `packages.example`, `*.files.example`, `registry.example`."""
     git_remotes: Annotated[tuple[GitRemote, ...], Field(strict=False)] = ()
     """Remotes that the git of agents in a sandbox fetches from and pushes to, as addresses of https: a repository, or
-    the beginning of several. The gateway logs in, by your own credential helpers of git; the agent has no login. Takes
-    effect at the daemon's next start. Example: `https://git.example/team/`."""
+    the beginning of several. The gateway logs in, by your own credential helpers of git; the agent has no login.
+    Example: `https://git.example/team/`."""
     commands_apart: bool = True
     """Whether each command of an agent's shell is closed off from the agent's CLI and from its other commands, if the
     kernel can (Linux 6.12): it can neither signal nor trace them, and so not answer the gate in the CLI's place. A

@@ -225,9 +225,7 @@ class Journal:
         """Sentence that says where room is missing, and how much; empty if it is not."""
         if self.state is not JournalState.FULL:
             return ""
-        return (
-            f"The disk of the state directory is full: {RESERVE_BYTES // 2**20} MiB must be free for {self.directory}."
-        )
+        return f"The disk of the state directory is full: {RESERVE_BYTES // 2**20} MiB and an inode must be free for {self.directory}."
 
     @property
     def accepting(self) -> bool:

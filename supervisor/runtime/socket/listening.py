@@ -36,8 +36,9 @@ class OwnSocket(socket.socket):
         before = os.umask(0o777 & ~mode)
         try:
             self.bind(str(path))
-        except OSError:
+        except OSError as error:
             self.close()
+            error.filename = error.filename or str(path)  # the kernel's names none, as of a folder without room
             raise
         finally:
             os.umask(before)

@@ -46,7 +46,7 @@ async def test_the_board_says_that_agents_wait_for_room_and_what_of_the_files_is
             full.setattr(daemon.journal.reserve, "hold", lambda: False)
             full.setattr(daemon.journal._writer, "state", JournalState.FULL)
             html = (await person.get("/")).text
-        assert f"4 MiB must be free for {base.places.journal}. Agents wait at their next tool call" in html
+        assert f"4 MiB and an inode must be free for {base.places.journal}. Agents wait at their next tool call" in html
         assert "What the configuration&#39;s files say is not in force: verify.command is x" in html
 
 

@@ -22,7 +22,7 @@ async def test_a_full_disk_takes_no_new_task(base: Base, monkeypatch: pytest.Mon
     async with served(base) as (daemon, _):
         monkeypatch.setattr(daemon.journal.reserve, "hold", lambda: False)
         monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
-        lacks = re.escape(f"full: 4 MiB must be free for {base.places.journal}. No new task")
+        lacks = re.escape(f"full: 4 MiB and an inode must be free for {base.places.journal}. No new task")
         with pytest.raises(UnavailableError, match=lacks):
             await daemon.submit(base.submission(), by="test")
         monkeypatch.undo()

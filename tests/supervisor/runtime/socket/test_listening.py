@@ -16,6 +16,13 @@ def test_listening_twice_is_refused_and_the_first_goes_on(tmp_path: Path) -> Non
             peer.connect(str(tmp_path / "s"))
 
 
+def test_an_error_of_listening_names_the_path(tmp_path: Path) -> None:
+    """Where there was no room for the socket, the command said that its output could not be written."""
+    with pytest.raises(FileNotFoundError) as failed:
+        listen(tmp_path / "none/s")
+    assert failed.value.filename == str(tmp_path / "none/s")
+
+
 def test_a_path_that_was_taken_away_is_listened_on_anew_with_its_directory(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

@@ -102,7 +102,7 @@ async def test_a_full_disk_is_told_beside_agents_that_wait_for_it(base: Base, mo
         monkeypatch.setattr(daemon.journal._writer, "state", JournalState.FULL)
         for command in (["ps"], ["show", "a1"]):
             told = " ".join((await chaperon(*command)).output.split())
-            assert "4 MiB must be free for" in told
+            assert "4 MiB and an inode must be free for" in told
             assert "Agents wait at their next tool call until there is." in told
         monkeypatch.undo()
 
