@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from monitors.contract.expressions import later
+from monitors.contract.expressions import later, sought
 from monitors.review.languages.code import others, payments, python
 from monitors.review.languages.code.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.languages.compilers import compiled_uses
@@ -202,23 +202,25 @@ def _by_text(found: Uses, text: str) -> Uses:
     return found
 
 
-_ENDS_ALL = re.compile(
-    r"(?:process_iter|\bpids)\([^()]{0,200}\)[^\0]{0,600}?\.(?:kill|terminate|suspend|send_signal)\("
+_ENDS_ALL = sought(
+    r"(?:process_iter|\bpids)\([^()]{0,200}\)[^\0]{0,600}?\.(?:kill|terminate|suspend|send_signal)\(",
+    "process_iter( pids(",
 )
 """A loop of psutil over all processes, which ends them."""
 _PICKED = re.compile(
     r"\.(?:name|cmdline|exe|cwd|create_time|username|environ|parent|ppid)\(|info\[[\"'](?:name|cmdline|exe|cwd|create_time|environ|ppid)|info\.get\([\"'](?:name|cmdline|exe|cwd)|\.children\("
 )
 """Questions by which processes are picked that are known; by its size a process may be of any user."""
-_ENDS_ONE = re.compile(
-    r"\bos\.kill(?:pg)?\b|\.(?:kill|terminate|send_signal|suspend|Signal)\(|\b[Pp]rocess\.kill\b|\bposix_kill\b|\bsyscall\.Kill\b|\bkill\s{0,3}\(?\s{0,3}[\"']?-?(?:9|15|19|KILL|TERM|STOP|SIG[A-Z]{3,4})\b"
+_ENDS_ONE = sought(
+    r"\bos\.kill(?:pg)?\b|\.(?:kill|terminate|send_signal|suspend|Signal)\(|\b[Pp]rocess\.kill\b|\bposix_kill\b|\bsyscall\.Kill\b|\bkill\s{0,3}\(?\s{0,3}[\"']?-?(?:9|15|19|KILL|TERM|STOP|SIG[A-Z]{3,4})\b",
+    "kill terminate send_signal suspend Signal( syscall.Kill",
 )
 _SEEKS = re.compile(r"/proc\b|\b(?:pgrep|pidof|psutil|tasklist|process_iter|ps-list|find-process)\b|\bps\s{1,3}-?[a-z]")
 _NAMES_GUARD = re.compile(
     r"(?:\[c\]|\bc)hap(?:e|er|ero|eron)?\b|\bsupervisor[./]runtime\b|[\"']claude[\"']", re.IGNORECASE
 )
 """Code that ends a process, that looks through all of them, and that names the guard: together it seeks and ends it."""
-_OPEN_TO_ALL = re.compile(r"(?:host\s{0,3}=\s{0,3}|\.run\(\s{0,3})[\"']0\.0\.0\.0[\"']")
+_OPEN_TO_ALL = sought(r"(?:host\s{0,3}=\s{0,3}|\.run\(\s{0,3})[\"']0\.0\.0\.0[\"']", "host .run(")
 """How frameworks of Python are told to serve everybody."""
 
 
@@ -288,8 +290,9 @@ def _argv(invocation: Invocation, code: str) -> list[str | None]:
     return [str(word) if word.known else None for word in args[at + 1 : at + 30]]
 
 
-_BOMB = re.compile(
-    r"while\s*+\(?\s*+(?:True|1|true)?\s*+\)?\s*+[:{]?\s*+(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s++while\b|\bloop\s*+(?:do|\{)\s*+(?:Process\.)?fork\b"
+_BOMB = sought(
+    r"while\s*+\(?\s*+(?:True|1|true)?\s*+\)?\s*+[:{]?\s*+(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s++while\b|\bloop\s*+(?:do|\{)\s*+(?:Process\.)?fork\b",
+    "fork",
 )
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
 """Programs that run a line of their input as a shell command where it begins with an exclamation mark."""

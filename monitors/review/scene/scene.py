@@ -19,9 +19,9 @@ MAX_COMMANDS = 250
 """Most commands gone through for one action in all of its scripts together before the next is left out: the
 fields of a tool, the lines of a file that others run. A command takes 60 to 180 us, and so does a text read as code."""
 
-MAX_CODE_IN_ALL = 100_000
-"""Most characters of code gone through for one action, in all of its pieces together: as many as of one file. 20,000
-take 9 ms, dense Python of 20,000 twice that; see `Uses.length`."""
+MAX_CODE_IN_ALL = 80_000
+"""Most characters of code gone through for one action before its next piece is left out. 20,000 take 9 ms, and as long
+as that takes what dense Python counts as 20,000: see `Uses.length`."""
 MAX_SEARCHED = 32_768
 """Most characters of words and input that are matched against the rules of a program. 30 rules take 20 ms for as
 much."""

@@ -480,7 +480,8 @@ class Words(ABC):
         parts = self.double(until=")")
         self.depth -= 1
         stop = self.at
-        commands = any(part.kind == "quoted" and not _COMMAND_ENDS.isdisjoint(part.text) for part in parts)
+        ends = any(part.kind == "quoted" and not _COMMAND_ENDS.isdisjoint(part.text) for part in parts)
+        commands = ends and "<<" not in self.text[start:stop]
         if self.text[stop : stop + 1] == ")" and not commands and not _LOOKS_LIKE_COMMANDS.match(self.text, start + 2):
             self.at = stop + 1
             return Part("arithmetic", self.text[start : self.at], quoted=True, default=Word("", parts)), True

@@ -5,7 +5,7 @@ Libraries of those who collect money name what they do alike: `Refund.create`, `
 
 import re
 
-from monitors.contract.expressions import up_to_next
+from monitors.contract.expressions import sought, up_to_next
 
 MAX_CODE = 20_000
 """Most characters that are looked at."""
@@ -13,21 +13,23 @@ _PAYERS = re.compile(
     r"\b(?:stripe|braintree|paypal|square|adyen|razorpay|mollie|gocardless|wise|plaid|coinbase|ccxt|alpaca|Payment|Order|Charge)\b",
     re.IGNORECASE,
 )
-_MOVES = re.compile(
+_MOVES = sought(
     r"\b(?:Refund|Payout|Transfer|Charge|PaymentIntent|Topup|CreditNote|Reversal)\.create\w{0,10}\(|\b(?:refunds|payouts|transfers|charges|paymentIntents|payment_intents|topups)\.(?:create|capture|cancel)\("
-    r"|\bfind_each\(&:(?:refund|charge|capture|payout|void)!?\)|\.(?:create_market_order|create_order|submit_order|withdraw|send_payout|create_payout|send_transaction|sendTransaction)\("
+    r"|\bfind_each\(&:(?:refund|charge|capture|payout|void)!?\)|\.(?:create_market_order|create_order|submit_order|withdraw|send_payout|create_payout|send_transaction|sendTransaction)\(",
+    ".create .capture( .cancel( find_each( .submit_order( .withdraw( .send",
 )
 _TRIED = re.compile(
     r"[sr]k_test|sandbox|localhost|127\.0\.0\.1|_TEST_|TEST_KEY|paper-api|testnet|\bmock|\bfake", re.IGNORECASE
 )
-_LOOPS = re.compile(
+_LOOPS = sought(
     up_to_next(
         r"(?:\bfind_each\b|\bfind_in_batches\b|\bin_batches\b|\.all\.each\b|\.forEach\b|\bforeach\b|\bfor\s?\(|\bfor\s{1,3}\w+\s{1,3}(?:in|of)\b|\.each\b)",
         r"[^\0]",
         400,
     )
     + r"\.(?:deliver_now|deliver_later|deliver!|sendMail|send_mail|sendEmail|send_email|sendSms|send_sms)\b"
-    r"|\bsend_mass_mail\(|\bMail::to\(\s?User::all\(\)|\.messages\.create\([^\0]{0,200}?\bforEach\b"
+    r"|\bsend_mass_mail\(|\bMail::to\(\s?User::all\(\)|\.messages\.create\([^\0]{0,200}?\bforEach\b",
+    ".deliver .send send_mass_mail( Mail::to( .messages.create(",
 )
 _CATCHES = re.compile(
     r"localhost|127\.0\.0\.1|mailhog|mailpit|mailtrap|:1025|ethereal|delivery_method\s?=\s?:test", re.IGNORECASE

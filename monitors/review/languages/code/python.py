@@ -34,8 +34,8 @@ from monitors.review.languages.code.constants import (
 from monitors.review.languages.code.uses import FED, Uses
 from monitors.review.shell.secret_names import mark, names_secret
 
-MAX_NODES = 20_000
-"""Most nodes of a tree gone through."""
+MAX_NODES = 12_000
+"""Most nodes of a tree gone through. Code of 20,000 characters has 1,600 to 4,000, a table of short numbers 7,000."""
 AS_CHARACTERS = 6
 """How many characters of code a node counts for: it takes 3 us, and a character of other languages half of one. There
 are eight or more to a node, but for code that is all names and marks."""

@@ -11,7 +11,7 @@ MAX_IN_FILES = 250
 """How many of these may be gone through when a script on the disk is given up: what follows it is read still."""
 MAX_EXPANDED = 524_288
 """Most characters of words after expansion and of known input, all commands together: what later checks go over."""
-MAX_WORDS = 3_000
+MAX_WORDS = 2_000
 """Most words after expansion, all commands together. The longest of 19,000 commands has 703. One that names a file
 takes 10 to 20 us: 150 times `xargs rm` of 50 lines took 150 ms."""
 MAX_READ = 262_144
