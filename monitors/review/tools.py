@@ -461,7 +461,7 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             "Read first what would go, and let a person do it where it matters.",
             effect=effect("tool_call", f"calls {tool}, which takes something away", target=tool),
         )
-    elif services.destroys_shared(tool) and not services.in_test_mode(given):
+    elif services.destroys_shared(tool) and not services.in_test_mode(given) and not services.at_hand(given):
         yield services.destroying(tool)
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 
 from monitors.contract.effects import EffectType
+from monitors.review.checks.shells import downloads
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
+from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation
 
@@ -57,7 +59,7 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         yield _careful("environment.unchecked", "takes any machine for the one it calls itself", "network")
     for name, value in invocation.assignments.items():
         why = _why(name, value, scene)
-        if why:
+        if why and not (name in _LIBRARIES and _builds_own(scene, invocation, value)):
             risk = levels.HARM if runs else levels.MODERATE
             details = f"sets {name}={value[:80]}, which {why}"
             yield Finding(
@@ -68,6 +70,28 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
                 effect=effect("environment", details, target=name),
                 elevated=invocation.elevated,
             )
+
+
+def _builds_own(scene: Scene, invocation: Invocation, value: Arg) -> bool:
+    """Whether a program of the workspace is given libraries of the workspace, or of the system, that stood there.
+
+    What the action, or an earlier call, has fetched is no library of one's own.
+    """
+    if "/" not in invocation.program or not value.known or invocation.elevated:
+        return False
+    if scene.places.of(invocation.program, invocation.cwd) is not Place.WORKSPACE:
+        return False
+    each = [scene.places.absolute(one, invocation.cwd) for one in re.split(r"[: ]", value) if one]
+    return all(
+        (scene.places.place(path) is Place.WORKSPACE or _SYSTEM_LIBRARY.match(path) is not None)
+        and (path not in scene.past or scene.past[path].how in ("own", "made"))
+        and not any(map(downloads, scene.within(path)))
+        for path in each
+    )
+
+
+_LIBRARIES = frozenset({"LD_PRELOAD", "DYLD_INSERT_LIBRARIES"})
+_SYSTEM_LIBRARY = re.compile(r"/(?:usr/)?lib(?:32|64)?/[\w.+/-]{1,200}\Z")
 
 
 def _careful(rule: str, why: str, kind: EffectType) -> Finding:

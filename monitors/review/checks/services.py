@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from monitors.review.checks.people import EVERY_ONE, MENTIONS
-from monitors.review.checks.trial import TRIAL
+from monitors.review.checks.trial import AT_HAND, TRIAL
 from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -82,7 +82,7 @@ def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str,
     if _opens_network(verbs, given):
         yield _in_others_hands("cloud.open", tool, "open something to everybody on the internet")
     if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
-        not destroys_shared(tool) and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
+        not destroys_shared(tool) and not tried and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
     ):
         yield destroying(tool)
 
@@ -350,7 +350,14 @@ def for_trial(given: Mapping[str, Any]) -> bool:
         for name, value in islice(given.items(), MAX_FIELDS)
         if isinstance(value, str) and len(value) <= 100
     )
-    return any((TRIAL.search(value) or _PUT_BY.search(value)) and not _PRODUCTION.search(value) for value in texts)
+    return at_hand(given) or any(
+        (TRIAL.search(value) or _PUT_BY.search(value)) and not _PRODUCTION.search(value) for value in texts
+    )
+
+
+def at_hand(given: Mapping[str, Any]) -> bool:
+    """Whether one of the fields of a call names a cluster, or a telephone, that is a program of this machine."""
+    return any(isinstance(value, str) and AT_HAND.match(value) for value in islice(given.values(), MAX_FIELDS))
 
 
 def in_test_mode(given: Mapping[str, Any]) -> bool:

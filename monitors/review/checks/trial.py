@@ -15,3 +15,9 @@ IN_USE = re.compile(
     r"(?:^|[\s._/=:@-])(?:prod|production|live|staging|stage|main|master|release)(?=$|[\s._/:@-])", re.IGNORECASE
 )
 """A name of what others use, or of what is to be that."""
+
+_OF_THIS_MACHINE = r"(?:(?:kind|k3d)-[\w-]{1,80}|minikube|microk8s|docker-desktop|rancher-desktop|orbstack|colima)"
+LOCAL_CONTEXT = re.compile(rf"--(?:kube-)?context[ =]{_OF_THIS_MACHINE}(?=\s|\Z)")
+"""How a call of `kubectl` or `helm` names a cluster that runs on this machine, for development."""
+AT_HAND = re.compile(rf"(?:{_OF_THIS_MACHINE}|emulator-\d{{1,5}})\Z")
+"""A name of such a cluster, or of a telephone that is a program of this machine."""

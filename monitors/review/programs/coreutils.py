@@ -13,6 +13,7 @@ from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
 from monitors.review.shell.launch import roots, selects, sought
+from monitors.review.shell.state.copying import copied
 
 Model = Callable[[Scene, Invocation], Iterator[Finding | None]]
 """Says what an invocation of one program would do."""
@@ -110,7 +111,30 @@ def copy(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         over = invocation.name != "ln" and not has(
             invocation, "-n", "--no-clobber", "-b", "--backup", "-i", "--interactive", "-u"
         )
-        yield writes(scene, invocation, target, replaces=_replaces(scene, invocation, target), over=over)
+        found = writes(scene, invocation, target, replaces=_replaces(scene, invocation, target), over=over)
+        hooks = found is not None and found.rule == "files.write-startup" and _hooks(scene, invocation, target)
+        yield replace(found, risk=levels.CARE) if found is not None and hooks else found
+
+
+def _hooks(scene: Scene, invocation: Invocation, target: Arg) -> bool:
+    """Whether a script of the workspace, as it came, is made a hook of its repository: `core.hooksPath` says the same.
+
+    What the run itself has written or fetched would start later, past all reviews.
+    """
+    own = f"{scene.places.workspace}/.git/hooks"
+    path = scene.path(target, invocation)
+    if not scene.places.workspace or not path.startswith(own):
+        return False
+    folder = own if invocation.name == "ln" and has(invocation, "-s", "--symbolic") else invocation.cwd
+    named = [word for _, word in copied(invocation)]
+    return bool(named) and all(
+        word.known
+        and scene.places.of(word, folder) is Place.WORKSPACE
+        and (given := scene.places.absolute(word, folder)) not in scene.past
+        and given not in scene.files
+        and not scene.named_before(given, invocation)
+        for word in named
+    )
 
 
 def _replaces(scene: Scene, invocation: Invocation, target: Arg) -> bool:

@@ -225,6 +225,7 @@ _LAUNCHER: Mapping[str, Reader] = {
     "joined": _truth,
     "elevates": _truth,
     "inside": partial(_one_of, get_args(Inside)),
+    "where": _text,
     "assigns": _truth,
     "dashes": _truth,
     "behind": _text,

@@ -130,7 +130,7 @@ def _read(launcher: LauncherLayout, args: list[Arg], at: int, stdin: Input) -> L
             at += 1
             continue
         break
-    inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
+    inside = _inside(launcher, place, args[:at])
     words = tuple(args[at:])
     if not words and launcher.alone == "input":
         return LaunchedCommand(launcher, words=(arg("sh"), arg("-s")), inside=inside) if stdin.given else None
@@ -145,6 +145,18 @@ def _read(launcher: LauncherLayout, args: list[Arg], at: int, stdin: Input) -> L
     if launcher.joined or _is_line(words[0]):
         return LaunchedCommand(launcher, script=_joined(words), assignments=tuple(assignments), inside=inside)
     return LaunchedCommand(launcher, words=words, assignments=tuple(assignments), inside=inside)
+
+
+def _inside(launcher: LauncherLayout, place: str, before: list[Arg]) -> str:
+    """Return the surroundings of the command: their kind, their name, and the options that say where they are."""
+    if not launcher.inside:
+        return ""
+    named, options = [launcher.inside, place], launcher.where.split()
+    for word, after in zip(before, [*before[1:], arg("")], strict=True) if options else ():
+        option, equals, _ = word.partition("=")
+        if option in options:
+            named += [word] if equals else [word, after]
+    return " ".join(filter(None, named))
 
 
 def _is_line(word: Arg) -> bool:
@@ -199,7 +211,7 @@ def _code(word: Arg, args: list[Arg], at: int, codes: list[str]) -> Arg | None:
 
 
 def _script(launcher: LauncherLayout, code: Arg, args: list[Arg], at: int, place: str) -> LaunchedCommand:
-    inside = f"{launcher.inside} {place}".strip() if launcher.inside else ""
+    inside = _inside(launcher, place, args[:at])
     if launcher.command == "env":
         attached = args[at] not in ("-S", "--split-string") and args[at][-1:] != "S"
         rest = " ".join(args[at + (1 if attached else 2) :])

@@ -25,6 +25,8 @@ class LauncherLayout:
     """Whether the command gets another user's rights."""
     inside: Inside = ""
     """The surroundings of the command if not this machine; the last skipped word names them."""
+    where: str = ""
+    """Its options whose values say more of where that is, such as a cluster."""
     assigns: bool = False
     """Whether `NAME=value` words may stand before the command."""
     dashes: bool = False

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from monitors.review.checks.trial import IN_USE, TRIAL
+from monitors.review.checks.trial import IN_USE, LOCAL_CONTEXT, TRIAL
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding
 from monitors.review.scene.scene import Scene
@@ -18,10 +18,6 @@ LOCAL_CLUSTER = frozenset({"kind", "k3d", "minikube", "microk8s", "colima", "ctl
 """Programs of clusters that run on this machine, for development."""
 _LOCAL = LOCAL_CLUSTER | {"tflocal", "awslocal", "cdklocal", "samlocal", "pulumilocal", "localstack", "molecule", "kitchen", "tilt", "skaffold", "garden", "act", "wp-env", "ddev", "lando", "devcontainer", "devspace", "testcontainers"}  # fmt: skip
 """Programs that are there for what stands on this machine for development and is made again."""
-_LOCAL_CONTEXT = re.compile(
-    r"--(?:kube-)?context[ =](?:kind-[\w-]{1,80}|k3d-[\w-]{1,80}|minikube|microk8s|docker-desktop|rancher-desktop|orbstack|colima)(?=\s|\Z)"
-)
-"""How a call of `kubectl` or `helm` names one of these."""
 MAX_TEXT = 2_000
 """Most characters of a command searched."""
 _NO_NAME = re.compile(r"/(?:home|Users)/[^/\s:]+|(?<![\w.])/dev/")
@@ -51,7 +47,7 @@ def is_rehearsal(invocation: Invocation) -> bool:
         return False
     if (
         invocation.name in _LOCAL
-        or _LOCAL_CONTEXT.search(text)
+        or LOCAL_CONTEXT.search(text)
         or TRIAL.search(text)
         or ":memory:" in words
         or (invocation.name == "xcrun" and words[:1] == ["simctl"])

@@ -117,6 +117,8 @@ class KnownLauncher(Section):
     """Whether the command gets another user's rights."""
     inside: Literal["container", "host"] | None = None
     """The surroundings of the command if not this machine; the last of the words skipped names them."""
+    where: str = ""
+    """Its options whose values say more of where that is, such as a cluster."""
     assigns: bool = False
     """Whether `NAME=value` words may stand before the command."""
     directory: str = ""
