@@ -76,6 +76,10 @@ if TYPE_CHECKING:
 REPORT_SECONDS = 5.0
 """How long the end may wait for an incident to be written: a line takes milliseconds."""
 
+ROOM_SECONDS = 3.0
+"""How long a request waits to be written before it is looked whether the disk is full: a sync takes milliseconds, and
+who asks gives up after 5 or 30 s without a word."""
+
 PUT_DOWN_SECONDS = 15.0
 """Longest time until an agent that is ended by force is gone. Freezing and ending take a quarter of a second, and a
 launch that is under way comes first."""
@@ -376,19 +380,31 @@ class Daemon:
         Raises:
             NotFoundError: There is no such agent, or its session could not be made and the request is no stop.
             IllegalStepError: Its state does not allow it, or it has ended.
-            UnavailableError: It has no session, and its processes could not be ended.
+            UnavailableError: It has no session, and its processes could not be ended. Or the disk is full, and it is
+                done once there is room.
         """
         agent = event.agent
         if carried_out(self.board.orders, event):
-            await self.journal.written(self.journal.last)
+            await self._kept(self.journal.last)
             return self.board.summary(agent)
         if isinstance(event, events.StopRequested) and agent in self.board.unmade:
             return await self._stop_unmade(event)
         self.refuse_request(event)
         if isinstance(event, events.ApprovalGiven | events.AllowanceGiven | events.AllowanceRevoked):
             self.board.session(agent).check(event)
-        await self.journal.written(self.happened(event))
+        await self._kept(self.happened(event))
         return self.board.summary(agent)
+
+    async def _kept(self, n: int) -> None:
+        """Wait until a request is in the journal; with a full disk not for ever, and who asked is told."""
+        with anyio.move_on_after(ROOM_SECONDS):
+            return await self.journal.written(n)
+        if lacks := self.journal.lacks:
+            raise UnavailableError(
+                f"{lacks} What was asked is taken, and done once there is.",
+                way_out="Make room there; it need not be asked again.",
+            )
+        return await self.journal.written(n)
 
     def refuse_request(self, event: events.AgentRequest) -> None:
         """Refuse what cannot be asked of an agent now; raises like `request`."""

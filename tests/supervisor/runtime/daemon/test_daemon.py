@@ -16,10 +16,12 @@ from supervisor.core.session import Session
 from supervisor.protocol import events
 from supervisor.protocol.words import AgentState
 from supervisor.runtime.assembly import policy, settings
+from supervisor.runtime.daemon import daemon as daemon_module
 from supervisor.runtime.daemon.daemon import Daemon
 from supervisor.runtime.daemon.running.runner import CommandBatch
 from supervisor.runtime.processes import shim_client
 from supervisor.runtime.service import run_daemon
+from tests.faults import FaultyDisk
 from tests.stages.daemon import Base, ended, reached, served, until
 from tests.support import alive, names_in, processes_in
 
@@ -415,3 +417,22 @@ async def test_an_incident_is_told_in_the_log_as_loud_as_it_is_severe(
         daemon.fault("", "odd", "Something is odd.", Severity(severity))
         (said,) = [one for one in caplog.records if "Something is odd." in one.getMessage()]
         assert said.levelname == level
+
+
+async def test_a_request_that_cannot_be_written_says_where_room_is_missing_and_is_done_once_there_is(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, who asked heard nothing for 30 s, and then that the daemon does not answer."""
+    monkeypatch.setattr(daemon_module, "ROOM_SECONDS", 0.2)
+    disk = FaultyDisk()
+    base.cli(WAITS)
+    async with served(base, disk=disk) as (daemon, client):
+        await daemon.submit(base.submission(), by="test")
+        await reached(daemon, AgentState.RUNNING)
+        disk.full = True
+        answer = await client.post("/v1/agents/a1/stop", json={"force": True})
+        assert answer.status_code == 503
+        assert f"an inode must be free for {base.places.journal}. What was asked is taken" in answer.json()["what"]
+        assert "need not be asked again" in answer.json()["way_out"]
+        disk.full = False
+        assert (await ended(daemon)).state is AgentState.STOPPED
