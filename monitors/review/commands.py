@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 from monitors.contract.actions import Origin
@@ -42,7 +42,7 @@ READS_ON = frozenset({"cat", "tee", "dd", "pv", "tr", "sort", "wc", "gzip", "xar
 
 
 def command_findings(
-    command: str, scene: Scene, note: Callable[[str, Callable[[], list[str]]], None] = lambda _name, _lines: None
+    command: str, scene: Scene, note: Callable[[str, Callable[[], list[str]]], None] | None = None
 ) -> tuple[list[Finding], list[Seen]]:
     """Everything that the command would do.
 
@@ -54,15 +54,8 @@ def command_findings(
     earlier = len(scene.touches)
     walk, uses, long = walked(command, scene)
     scene.work.commands += len(walk.invocations) + walk.long
-    note(
-        "read",
-        lambda: (
-            [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
-            + walk.unclear
-            + [f"{path}: {problem}" for path, problem in walk.unclear_in.items()]
-            + ([walk.too_much] if walk.too_much else [])
-        ),
-    )
+    if note is not None:
+        note("read", partial(_read_of, walk))
     scene.origins += origins.left(scene, walk)
     scene.files = dict(walk.overlay.texts())
     scene.listing, scene.planting = _of_text(scene.files, secrets.marked), _of_text(scene.files, plants_shell)
@@ -105,6 +98,16 @@ def command_findings(
     scene.within = _by_nobody
     walk.let_go()
     return [*(finding for finding, _ in seen), *whole], seen
+
+
+def _read_of(walk: Walk) -> list[str]:
+    """Return the lines that say what was read of a script."""
+    return (
+        [" ".join(filter(None, (*one.via, one.text()))) for one in walk.invocations[:50]]
+        + walk.unclear
+        + [f"{path}: {problem}" for path, problem in walk.unclear_in.items()]
+        + ([walk.too_much] if walk.too_much else [])
+    )
 
 
 def _of_text(files: Mapping[str, str], says: Callable[[str], bool]) -> frozenset[str]:
@@ -422,6 +425,8 @@ def _new_remote(walk: Walk, scene: Scene) -> Finding | None:
 
 
 def _understood(walk: Walk, long: set[str]) -> list[Finding]:
+    if not (walk.unclear or walk.unclear_in or walk.too_much or walk.bomb):
+        return []
     found: list[Finding] = []
     # Of one that is not read to its end this is said, and a quote is open there.
     whole = (problem for path, problem in walk.unclear_in.items() if path not in long and not walk.ran.get(path))

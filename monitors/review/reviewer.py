@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from monitors.contract.actions import Action, Factor, Review, ReviewContext
 from monitors.contract.words import Decision, MonitoringLevel, Severity
@@ -61,14 +62,13 @@ class StepReviewer:
 
     def review(self, action: Action, context: ReviewContext, note: Note | None = None) -> Review:
         """Say what the action would do and whether it may run."""
-        note = note or _silent
         review, found, seen = self._as_it_stands(action, context, note)
         if review.decision is not Decision.BLOCK or review.stop:
             return review
         return self._made_harmless(review, found, seen, action, context, note)
 
     def _as_it_stands(
-        self, action: Action, context: ReviewContext, note: Note
+        self, action: Action, context: ReviewContext, note: Note | None
     ) -> tuple[Review, Sequence[Finding], Sequence[Seen]]:
         """The review without a rewrite, with what it rests on."""
         scene = self._scene(action, context)
@@ -96,7 +96,8 @@ class StepReviewer:
             found += tools.findings(scene, tool, given)
         if self._settings.profile == "container":
             found = in_container(found, scene)
-        note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
+        if note is not None:
+            note("judge", lambda: [f"{finding.rule} {finding.risk:.2f} {finding.why}".rstrip() for finding in found])
         return self._weighed(action, found, scene, context, note), found, seen
 
     def _settings_for(self, context: ReviewContext) -> ReviewSettings:
@@ -126,26 +127,18 @@ class StepReviewer:
         )
 
     def _weighed(
-        self, action: Action, found: Sequence[Finding], scene: Scene, context: ReviewContext, note: Note
+        self, action: Action, found: Sequence[Finding], scene: Scene, context: ReviewContext, note: Note | None
     ) -> Review:
         risk = self._risk.score(found, context, strict=self._strict)
-        note(
-            "weigh",
-            lambda: [f"risk {risk.score:.2f}", *(f"{factor.name} {factor.weight:+.2f}" for factor in risk.factors)],
-        )
+        if note is not None:
+            note("weigh", partial(_of_risk, risk))
         touches = tuple(scene.touches.values())
         sense = rationality(action, context, touches)
         stop = any(finding.stop for finding in found)
         settings = self._settings_for(context)
         decided = Decision.BLOCK if stop else decision(risk.score, sense.score, settings)
-        note(
-            "decide",
-            lambda: [
-                f"rationality {sense.score:.2f}",
-                *sense.reasons,
-                f"threshold {settings.threshold:.2f}: {decided.value}",
-            ],
-        )
+        if note is not None:
+            note("decide", partial(_of_sense, sense, f"threshold {settings.threshold:.2f}: {decided.value}"))
         effects = sorted((finding.effect for finding in found if finding.effect), key=lambda made: -made.severity.rank)
         return Review(
             decision=decided,
@@ -175,15 +168,16 @@ class StepReviewer:
         seen: Sequence[Seen],
         action: Action,
         context: ReviewContext,
-        note: Note,
+        note: Note | None,
     ) -> Review:
         """The same action as a modify, where one rewrite does it and what comes out is itself allowed."""
         changed = self._rewritten(review, found, seen, action)
         if changed is None or changed == action.input:
             return review
-        again, _, _ = self._as_it_stands(replace(action, input=changed), context, _silent)
+        again, _, _ = self._as_it_stands(replace(action, input=changed), context, None)
         shown = str(changed.get("command", "the same call without the secret"))[:400]
-        note("rewrite", lambda: [shown, f"reviewed as {again.decision.value}"])
+        if note is not None:
+            note("rewrite", lambda: [shown, f"reviewed as {again.decision.value}"])
         if again.decision is not Decision.ALLOW:
             return review
         return replace(
@@ -232,8 +226,12 @@ def reasoning(decided: Decision, risk: Risk, sense: Rationality) -> str:
     return " ".join(said)
 
 
-def _silent(_name: str, _lines: Callable[[], list[str]]) -> None:
-    """Nobody wants to know."""
+def _of_risk(risk: Risk) -> list[str]:
+    return [f"risk {risk.score:.2f}", *(f"{factor.name} {factor.weight:+.2f}" for factor in risk.factors)]
+
+
+def _of_sense(sense: Rationality, decided: str) -> list[str]:
+    return [f"rationality {sense.score:.2f}", *sense.reasons, decided]
 
 
 def _mapping(given: object) -> Mapping[str, object]:

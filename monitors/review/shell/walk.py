@@ -279,8 +279,8 @@ class Walk:
                 self._left = self._leaves(node)
             if self._left:
                 break
-        known = all(text is not None for text in texts)
-        return ("".join(text or "" for text in texts) if known else None), tuple(source)
+        known = [text for text in texts if text is not None]
+        return ("".join(known) if len(known) == len(texts) else None), tuple(source)
 
     def _node(self, node: Node, stdin: Input) -> Output:
         if isinstance(node, Simple):
