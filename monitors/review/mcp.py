@@ -50,10 +50,11 @@ MAX_MAPPINGS = 1_000
 collection of 200 requests. A later one that has something run is blocked."""
 MAX_STATEMENTS = 4 * MAX_TEXT
 """Most characters of statements that a call asks databases, in all of its fields: 80,000 take 30 ms."""
-MAX_WRITTEN = 100_000
-"""Most characters that are read of what is written to several places, once for each: 30,000 to 1,500 took 4 s."""
-MIN_WRITTEN = 250
-"""How many characters a place counts for at the least."""
+MAX_PLACES = 125_000
+"""Most characters that places count for which a call changes: a text for each but the first that it is written to.
+30,000 to 1,500 took 4 s."""
+MIN_PLACE = 250
+"""How many characters a place counts for at the least, so that there are 500: one takes 40 to 70 us."""
 MAX_WORDS = 3_000
 """Most words taken of a command that is given as a list: more than a review of a command goes through."""
 
@@ -307,23 +308,28 @@ _LOSES_GRAPH = re.compile(r"\bMATCH\s?\([^()\n]{0,100}\)\s{1,9}(?:DETACH\s{1,9})
 def _paths(scene: Scene, verbs: list[str], _server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Judge paths by what the tool does with them."""
     contents = _contents(given)
-    each, gone_through = max(MIN_WRITTEN, sum(map(len, contents.values()))), 0
+    each = MIN_PLACE
     for name, path in _named(given):
         place = scene.places.absolute(path.removeprefix("file://"))
         top = place in ("/", scene.places.home)
         away = name in FROM and not _MOVES.isdisjoint(verbs)
-        if not DELETES.isdisjoint(verbs) or away:
+        deletes = not DELETES.isdisjoint(verbs) or away
+        written_to = (
+            not WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in TO)
+        ) and name not in FROM
+        if deletes or written_to:
+            scene.work.places += each
+            each = max(MIN_PLACE, sum(map(len, contents.values())))
+        if scene.work.places > MAX_PLACES:
+            why = f"changes more than a review goes through: over {MAX_PLACES // MIN_PLACE} places, or a text in many"
+            yield not_read_to_its_end(why, "Do it in several calls.", "files")
+            return
+        if deletes:
             whole = bool({"directory", "dir", "folder", "rmdir", "tree", "recursive"}.intersection(verbs)) or top
             recursive = whole or given.get("recursive") is True or away
             yield from _known(deletes_path(scene, place, _BY_TOOL, recursive=recursive, forced=recursive))
-        written_to = not WRITES.isdisjoint(verbs) or (not _MOVES.isdisjoint(verbs) and name in TO)
-        if written_to and name not in FROM:
+        if written_to:
             yield from _known(writes_path(scene, place))
-            if gone_through > MAX_WRITTEN:
-                why = f"writes more than a review goes through: over {MAX_WRITTEN} characters, in all of its places"
-                yield not_read_to_its_end(why, "Write it in several calls.", "files")
-                return
-            gone_through += each
             yield from written.findings(scene, place, contents.values())
             for field, text in contents.items():
                 scene.origins += written.harm_left(scene, place, text, whole=field in _WHOLE)

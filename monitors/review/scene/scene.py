@@ -36,6 +36,8 @@ class ReviewWork:
     commands: int = 0
     code: int = 0
     """Characters that were read as code, but for those within commands."""
+    places: int = 0
+    """Characters that places count for which a tool of a server changes."""
     searched: int = 0
     """Characters in which the rules of programs were sought."""
     judged: dict[Recipe, list[Finding]] = field(default_factory=dict)
