@@ -204,7 +204,8 @@ class Words(ABC):
     def double(self, until: str, *, quoted: bool = True) -> list[Part]:
         """The parts of what stands in double quotes, a `${…}` or a here-document, up to `until`.
 
-        A `${…}` may stand outside of quotes itself; then a text in single quotes is nothing else in it.
+        A `${…}` may stand outside of quotes itself; then a text in single quotes is nothing else in it. Bash seeks the
+        end of one past a substitution of a process, in double quotes too, where it is text.
         """
         parts: list[Part] = []
         nested = 0
@@ -233,7 +234,7 @@ class Words(ABC):
                 self.at += 1
                 nested += 1
                 parts.append(Part("quoted", char, quoted=True))
-            elif not quoted and char in "<>" and self.text.startswith("(", self.at + 1):
+            elif (not quoted or until == "}") and char in "<>" and self.text.startswith("(", self.at + 1):
                 self.process_substitution(parts)
             else:
                 match = _TEXT_UNTIL.get(until, _DOUBLE).match(self.text, self.at)
