@@ -204,7 +204,7 @@ def _by_text(found: Uses, text: str) -> Uses:
 
 _ENDS_ALL = sought(
     r"(?:process_iter|\bpids)\([^()]{0,200}\)[^\0]{0,600}?\.(?:kill|terminate|suspend|send_signal)\(",
-    "process_iter( pids(",
+    "process_iter pids",
 )
 """A loop of psutil over all processes, which ends them."""
 _PICKED = re.compile(
@@ -213,7 +213,7 @@ _PICKED = re.compile(
 """Questions by which processes are picked that are known; by its size a process may be of any user."""
 _ENDS_ONE = sought(
     r"\bos\.kill(?:pg)?\b|\.(?:kill|terminate|send_signal|suspend|Signal)\(|\b[Pp]rocess\.kill\b|\bposix_kill\b|\bsyscall\.Kill\b|\bkill\s{0,3}\(?\s{0,3}[\"']?-?(?:9|15|19|KILL|TERM|STOP|SIG[A-Z]{3,4})\b",
-    "kill terminate send_signal suspend Signal( syscall.Kill",
+    "kill terminate send_signal suspend Signal syscall.Kill",
 )
 _SEEKS = re.compile(r"/proc\b|\b(?:pgrep|pidof|psutil|tasklist|process_iter|ps-list|find-process)\b|\bps\s{1,3}-?[a-z]")
 _NAMES_GUARD = re.compile(

@@ -16,7 +16,7 @@ _PAYERS = re.compile(
 _MOVES = sought(
     r"\b(?:Refund|Payout|Transfer|Charge|PaymentIntent|Topup|CreditNote|Reversal)\.create\w{0,10}\(|\b(?:refunds|payouts|transfers|charges|paymentIntents|payment_intents|topups)\.(?:create|capture|cancel)\("
     r"|\bfind_each\(&:(?:refund|charge|capture|payout|void)!?\)|\.(?:create_market_order|create_order|submit_order|withdraw|send_payout|create_payout|send_transaction|sendTransaction)\(",
-    ".create .capture( .cancel( find_each( .submit_order( .withdraw( .send",
+    ".create refunds payouts transfers charges paymentIntents payment_intents topups find_each( create_ submit_order withdraw send_payout send_transaction sendTransaction",
 )
 _TRIED = re.compile(
     r"[sr]k_test|sandbox|localhost|127\.0\.0\.1|_TEST_|TEST_KEY|paper-api|testnet|\bmock|\bfake", re.IGNORECASE
@@ -29,7 +29,7 @@ _LOOPS = sought(
     )
     + r"\.(?:deliver_now|deliver_later|deliver!|sendMail|send_mail|sendEmail|send_email|sendSms|send_sms)\b"
     r"|\bsend_mass_mail\(|\bMail::to\(\s?User::all\(\)|\.messages\.create\([^\0]{0,200}?\bforEach\b",
-    ".deliver .send send_mass_mail( Mail::to( .messages.create(",
+    "deliver sendMail send_mail sendEmail send_email sendSms send_sms send_mass_mail Mail::to .messages.create(",
 )
 _CATCHES = re.compile(
     r"localhost|127\.0\.0\.1|mailhog|mailpit|mailtrap|:1025|ethereal|delivery_method\s?=\s?:test", re.IGNORECASE
