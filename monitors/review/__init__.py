@@ -10,6 +10,7 @@ programs/     programs whose effect depends on which paths they are given, a mod
 rules/        the language of rules
 scene/        the surroundings of an action
 shell/        Bash as the reviewer reads it
+tampering/    success that is faked: tests and checks that pass though nothing was mended
 verdict/      from findings to one decision with its reasons
 allowances    allowances: a person lets one thing pass, once or for a while
 as_json       `chaperon review --jsonl`

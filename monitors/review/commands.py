@@ -26,6 +26,7 @@ from monitors.review.scene.scene import MAX_CODE_IN_ALL, MAX_COMMANDS, Scene
 from monitors.review.shell.invocation import Arg, Invocation, Setting, arg, program_name
 from monitors.review.shell.shells import shell_use
 from monitors.review.shell.walk import Walk
+from monitors.review.tampering import changes, evidence, removals, signs
 from monitors.review.verdict import grounds
 from monitors.review.verdict.assess import judge
 from monitors.review.verdict.own import git_folder, in_scratch, own_things
@@ -92,6 +93,7 @@ def command_findings(
             hidden_text(command),
             *_unread(walk, scene, long, {one.path: one for one in lengthened}),
             *defined,
+            *(_tampering(scene, walk, command) if scene.places.workspace else ()),
         )
         if found is not None
     ]
@@ -108,6 +110,16 @@ def _read_of(walk: Walk) -> list[str]:
         + [f"{path}: {problem}" for path, problem in walk.unclear_in.items()]
         + ([walk.too_much] if walk.too_much else [])
     )
+
+
+def _tampering(scene: Scene, walk: Walk, command: str) -> Iterator[Finding]:
+    """Yield the findings for success that the script fakes."""
+    yield from removals.findings(scene, walk.invocations)
+    yield from evidence.findings(walk.invocations)
+    yield from evidence.shadowed(command)
+    for change in changes.made(scene, walk.invocations):
+        yield from signs.findings(change)
+        yield from evidence.told(change.path, change.before, change.after)
 
 
 def _of_text(files: Mapping[str, str], says: Callable[[str], bool]) -> frozenset[str]:

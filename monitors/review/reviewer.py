@@ -16,6 +16,7 @@ from monitors.review.scene.places import ActionPlaces
 from monitors.review.scene.scene import Scene
 from monitors.review.settings import ReviewSettings
 from monitors.review.shell.launch import LauncherBook
+from monitors.review.tampering import texts
 from monitors.review.verdict.decision import decision, watched_at
 from monitors.review.verdict.rationality import Rationality, rationality
 from monitors.review.verdict.rewrites import masked_input, rewritten
@@ -87,10 +88,12 @@ class StepReviewer:
         if command is not None:
             scene.background = tools.in_background(tool, given)
             found, seen = command_findings(command, scene, note)
-            commands, scene.commands = scene.commands, ()
+            commands = scene.commands
             for path, text in scene.files.items():
                 found += written.findings(scene, path, [text])
+                found += texts.findings(scene, path, None, text, whole=True)
                 scene.origins += written.harm_left(scene, path, text, whole=True)
+            scene.commands = ()
             found += origins.taken_up(scene, commands)
         if tool != "Bash":
             found += tools.findings(scene, tool, given)

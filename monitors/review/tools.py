@@ -23,6 +23,7 @@ from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import program_name
 from monitors.review.shell.shells import SHELLS
+from monitors.review.tampering import texts
 from monitors.review.verdict import grounds
 from monitors.secret_patterns import masked
 
@@ -130,6 +131,13 @@ def _write(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
     yield from written.findings(
         scene, absolute, pieces if after is None else [after], before, text(given, "old_string")
     )
+    yield from texts.findings(
+        scene,
+        absolute,
+        _old_text(given) if whole_text is None else None,
+        "\n".join(pieces) if whole_text is None else whole_text,
+        whole=whole_text is not None,
+    )
     scene.origins += written.harm_left(
         scene, absolute, "\n".join(pieces) if after is None else after, whole=after is not None
     )
@@ -155,6 +163,17 @@ def _edited(scene: Scene, path: str, given: Mapping[str, Any]) -> tuple[str, str
     if before is None or not old or old not in before or "edits" in given:
         return "", None
     return before, before.replace(old, text(given, "new_string"), -1 if given.get("replace_all") is True else 1)
+
+
+def _old_text(given: Mapping[str, Any]) -> str | None:
+    """Return the pieces that edits of a file replace; None if they name none."""
+    edits = given.get("edits")
+    many = [each for each in edits[:MAX_EDITS] if isinstance(each, Mapping)] if isinstance(edits, (list, tuple)) else []
+    return (
+        "\n".join(text(each, "old_string", "oldText") for each in (given, *many))
+        if many or "old_string" in given
+        else None
+    )
 
 
 def new_texts(given: Mapping[str, Any]) -> dict[str, str]:

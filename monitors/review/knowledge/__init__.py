@@ -16,6 +16,7 @@ git.yaml         git and its like
 launchers.yaml   programs that start another program, through which the reviewer looks
 packages.yaml    package managers
 people.yaml      words of messages to many people
+proofs.yaml      tests and checks of a project, and signs of an edit that has them pass though nothing was mended
 platforms.yaml   forges, continuous integration, secret stores, and services reached by their HTTP interface
 services.yaml    services, accounts, kernel and the machine's own settings
 windows.yaml     PowerShell's commands and those of Windows, by whatever shell they are given

@@ -72,7 +72,8 @@ _PACKS = frozenset({"gzip", "bzip2", "xz", "lzma", "compress", "pigz", "pbzip2",
 """Programs that put another file in the place of each one that they are given."""
 _KEEPS_PLAIN = re.compile(r"-[a-zA-Z0-9]*[ckltVh]|--(?:stdout|to-stdout|keep|list|test|help|version)\Z")
 _PUNCHES = re.compile(r"-[pzci]|--(?:punch-hole|zero-range|collapse-range|insert-range|dig-holes)\Z")
-_IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+IN_PLACE = re.compile(r"-(?:[nrEsuzlpawF0]*i|-in-place)(?:\.\S*|=\S*|[\"']{2})?\Z")
+"""The option by which `sed` and its like change files in place."""
 _SED_WRITES = re.compile(r"(?:^|[;{}0-9$/]|[/|#][gpiIM0-9]*)\s*[wW]\s+([^\s;}'\"]+)")
 """`w FILE` in a script of sed."""
 MAX_PATHS = 40
@@ -92,9 +93,9 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         if word not in ("-", ""):
             yield writes(scene, invocation, word)
     if name in ("sed", "gsed", "perl", "ruby", "yq", "rename") and any(
-        _IN_PLACE.match(word) for word in invocation.args
+        IN_PLACE.match(word) for word in invocation.args
     ):
-        for word in _files_in_place(invocation):
+        for word in files_in_place(invocation):
             yield writes(scene, invocation, word, how="edits")
     program = scene.book.programs.get(name)
     if program is not None and program.edits and _changes(scene, invocation, program.edits):
@@ -188,7 +189,8 @@ _EXTRACTS = re.compile(r"-?[a-bd-zA-Z]{0,20}x|--(?:extract|get)\b")
 """How `tar` is told to take out what is in an archive."""
 
 
-def _files_in_place(invocation: Invocation) -> list[Arg]:
+def files_in_place(invocation: Invocation) -> list[Arg]:
+    """Return the files that `sed`, `perl` or `ruby` is given to change in place."""
     code = "eE" if invocation.name == "perl" else "e"  # to sed, -E is a kind of pattern
     scripted = any(
         word in ("-f", "--expression", "--file") or re.match(rf"-[a-zA-Z]*[{code}]\Z", word) for word in invocation.args
