@@ -55,6 +55,8 @@ def command_findings(
     earlier = len(scene.touches)
     walk, uses, long = walked(command, scene)
     scene.work.commands += len(walk.invocations) + walk.long
+    if walk.too_much:  # which blocks the action, whatever else is in it
+        scene.work.commands += MAX_COMMANDS
     if note is not None:
         note("read", partial(_read_of, walk))
     scene.origins += origins.left(scene, walk)

@@ -85,6 +85,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "mcp__a__delete",
         {"steps": [{"path": f"/a/b{at}", "cmd": "ls"} for at in range(1_500)]},
     ),
+    "scripts of brackets alone": ("mcp__a__run", {"steps": [{"cmd": "((" * 1_600} for _ in range(20)]}),
     "a cell of many names": ("NotebookEdit", {"notebook_path": "/w/a.ipynb", "new_source": "f(a, b, *c)\n" * 5_400}),
     "a file of settings that lists commands": ("Write", {"file_path": "/w/a.toml", "content": '"rm a",' * 9_300}),
     "a source that calls much": ("Write", {"file_path": "/w/a.jl", "content": "a>b eval " * 7_200}),
