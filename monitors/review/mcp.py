@@ -13,7 +13,7 @@ from typing import Any
 
 from monitors.review import written
 from monitors.review.checks import code as code_check
-from monitors.review.checks import services
+from monitors.review.checks import pages, services
 from monitors.review.checks.secrets import INSTEAD
 from monitors.review.checks.services import (
     DELETES,
@@ -123,6 +123,7 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     every = {*verbs, *server}
     if _BROWSERS.intersection(every):
         yield from _in_page(given)
+        yield from pages.check(scene, verbs, given)
         if SHOWN in scene.past and any(
             isinstance(value, str) and _ASKS_SECRET.search(value[:200]) for value in given.values()
         ):
@@ -139,7 +140,8 @@ def _scripts(scene: Scene, verbs: list[str], server: list[str], given: Mapping[s
     service, operation = given.get("service"), given.get("operation", given.get("action", given.get("method")))
     if isinstance(service, str) and isinstance(operation, str) and len(service) + len(operation) <= 200:
         verb = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", operation).lower().replace("_", "-")
-        yield from command_findings(shlex.join([program or "aws", service.lower(), verb]), scene)[0]
+        dry = ["--dry-run"] if services.is_dry(given) else []
+        yield from command_findings(shlex.join([program or "aws", service.lower(), verb, *dry]), scene)[0]
     if program == "aws" and len(verbs) > 1 and "cli" not in verbs:
         yield from command_findings(shlex.join(["aws", *_as_subcommand(verbs), *_as_options(given)]), scene)[0]
     for text in filter(None, (given.get(name) for name in ("script", "code", "source"))) if _APPLE & every else ():
@@ -256,7 +258,7 @@ def _code(scene: Scene, names: set[str], text: str) -> Iterator[Finding]:
 def _statements(scene: Scene, verbs: list[str], server: list[str], given: Mapping[str, Any]) -> Iterator[Finding]:
     """Judge SQL as a client of a database would be given it."""
     of_database = bool(_SQL_SERVERS.intersection((*verbs, *server)))
-    tried = _for_trial(scene, given)
+    tried = _for_trial(scene, given) or services.of_trial(server)
     for name, value in given.items():
         texts = value if isinstance(value, (list, tuple)) else [value]
         for text in texts[:MAX_FIELDS]:

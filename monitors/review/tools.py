@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from monitors.contract.actions import SHELL_TOOLS, Origin
 from monitors.contract.expressions import later
 from monitors.review import mcp, written
-from monitors.review.checks import services
+from monitors.review.checks import pages, services
 from monitors.review.checks.secrets import secret_links, secret_words
 from monitors.review.commands import definition_findings
 from monitors.review.origins import shown, writes_long
@@ -22,6 +22,7 @@ from monitors.review.rules.findings import Finding, effect, not_read_to_its_end,
 from monitors.review.scene import agent_definitions
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import program_name
+from monitors.review.shell.secret_names import sets_secret
 from monitors.review.shell.shells import SHELLS
 from monitors.review.tampering import texts
 from monitors.review.verdict import grounds
@@ -283,7 +284,11 @@ def _fetch(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
             "",
             effect=effect("network", f"asks {host}, a host of the local network", target=host),
         )
+    if pages.loses_by_address(url):
+        yield pages.lost_by_address(url)
     yield _outgoing(given)
+    if not pages.is_own(url) and _key_in_address(parts.query):
+        yield sent_secret("sends what looks like a key in an address", "Leave the key out.")
 
 
 def _private(host: str) -> bool:
@@ -291,6 +296,22 @@ def _private(host: str) -> bool:
         return ip_address(host).is_private
     except ValueError:
         return host.endswith((".internal", ".local", ".lan", ".corp"))
+
+
+_KEYS = frozenset({"k", "key", "s", "secret", "secret_key", "access_key", "aws", "pw", "pass", "passwd", "password", "pwd", "env", "creds", "credentials", "d", "data"})  # fmt: skip
+"""Names under which keys are carried off in an address."""
+_LONG_KEY = later(r"(?=[^ ]{0,200}[a-z])(?=[^ ]{0,200}[A-Z])(?=[^ ]{0,200}\d)[A-Za-z0-9+/_-]{24,200}={0,2}\Z")
+"""A value in which nothing can be read: letters of both cases and digits, without a word's end."""
+_CLOUD_KEY = later(r"A(?:KIA|SIA|IDA)[A-Z0-9]{12,30}\Z")
+
+
+def _key_in_address(query: str) -> bool:
+    """Whether a field of an address has a key as its value, by its looks and its name."""
+    for name, values in parse_qs(query[:4096], max_num_fields=100).items():
+        plain = name.lower() in _KEYS and any(map(_LONG_KEY.match, values))
+        if plain or any(map(_CLOUD_KEY.match, values)):
+            return True
+    return False
 
 
 def _search(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
@@ -303,9 +324,10 @@ def _search(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]
     yield _outgoing(given)
 
 
-def _outgoing(given: Mapping[str, Any]) -> Finding | None:
-    """A secret among what would leave the machine."""
-    if not any(masked(one) != one for text in _texts(given, depth=4) for one in (text, *_plain(text))):
+def _outgoing(given: Mapping[str, Any], *, settings: bool = False) -> Finding | None:
+    """A secret among what would leave the machine; settings with a secret among them too, if they are asked for."""
+    said = (one for text in _texts(given, depth=4) for one in (text, *_plain(text)))
+    if not any(masked(one) != one or (settings and sets_secret(one)) for one in said):
         return None
     why = "sends what looks like a secret to another machine"
     return sent_secret(why, "Leave the secret out.", details="sends a secret away", rewrite="mask")
@@ -313,6 +335,8 @@ def _outgoing(given: Mapping[str, Any]) -> Finding | None:
 
 _ENCODED = later(r"[A-Za-z0-9+/_-]{40,}")
 """Long enough for the beginning of a key, in base64."""
+_ALL_ENCODED = later(r"[A-Za-z0-9+/]{16,400}={0,2}\Z")
+"""A short text that may be encoded as a whole."""
 _MAX_ENCODED = 50
 
 
@@ -320,6 +344,8 @@ def _plain(text: str) -> Iterator[str]:
     """Yield what a text says that is encoded as in an address: by percent signs, or by base64."""
     if "%" in text:
         yield unquote(text)
+    if _ALL_ENCODED.match(text):
+        yield base64.b64decode(text[: len(text) // 4 * 4]).decode("latin-1")
     for match in islice(_ENCODED.finditer(text), _MAX_ENCODED):
         encoded = match[0].replace("-", "+").replace("_", "/")
         yield base64.b64decode(encoded[: len(encoded) // 4 * 4]).decode("latin-1")
@@ -469,8 +495,10 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
             else None,
         )
     elif (
-        destroys and services.destroys_shared(tool) and "destructiveHint" not in hints and not services.for_trial(given)
-    ) or (destroys and _MANY.search(name)):
+        destroys
+        and not services.for_trial(given)
+        and ((services.destroys_shared(tool) and "destructiveHint" not in hints) or _MANY.search(name))
+    ):
         yield services.destroying(tool)
     elif destroys:
         yield Finding(
@@ -484,11 +512,15 @@ def _mcp(scene: Scene, tool: str, given: Mapping[str, Any]) -> Iterator[Finding 
         yield services.destroying(tool)
     else:
         yield Finding("tools.mcp", levels.MINOR, "", effect=effect("tool_call", f"calls {tool}", target=tool))
-    yield _outgoing(given)
+    yield _outgoing(given, settings=services.leaves(tool))
     for address in (given[key] for key in ("url", "uri", "endpoint") if isinstance(given.get(key), str)):
-        yield from (found for found in _fetch(scene, {"url": address}) if found and found.rule == "network.metadata")
+        yield from (found for found in _fetch(scene, {"url": address}) if found and found.rule in _OF_ADDRESSES)
     yield from _named_paths(scene, given)
     yield from mcp.findings(scene, tool, given)
+
+
+_OF_ADDRESSES = frozenset({"network.metadata", "web.delete", "secrets.send"})
+"""Rules about what is fetched that count for every tool; another scheme may be one of a store, or of the editor."""
 
 
 def _named_paths(scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:

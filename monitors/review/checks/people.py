@@ -6,6 +6,7 @@ person is let be.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from monitors.contract.expressions import up_to_next
@@ -26,6 +27,17 @@ TRIED = re.compile(
     re.IGNORECASE,
 )
 """Marks of a server that catches mail, of a sandbox, or of a key for trials."""
+_TELEPHONE = re.compile(
+    r"[\s\"']{0,3}(?:whatsapp:|tel:|sms:)?(?:\+|00)(?!1500555|1[ (-]{0,2}\d{3}[ )-]{0,2}555[ -]?01)\d[\d ()-]{6,18}[\s\"']{0,3}\Z"
+)
+"""The number of a telephone, but for those that a provider keeps for trial, and those that films have: 555-01xx."""
+
+
+def is_telephone(text: str) -> bool:
+    """Whether a text is the number of somebody's telephone."""
+    return _TELEPHONE.match(text) is not None
+
+
 _ASKS = frozenset({"curl", "wget", "http", "https", "xh", "xhs", "curlie"})
 _CHATS = re.compile(
     r"slack\.com|discord(?:app)?\.com|webhook\.office\.com|chat\.googleapis\.com|mattermost|rocket\.chat|zulip|telegram\.org|\$\{?\w{0,30}(?:SLACK|DISCORD|TEAMS|CHAT|WEBHOOK)\w{0,30}",
@@ -74,8 +86,12 @@ def check(invocation: Invocation) -> Iterator[Finding]:
     if invocation.name not in PROGRAMS:
         return
     text = " ".join(invocation.args)[:8_000]
-    if not TRIED.search(text) and _reaches_many(invocation, text):
+    if TRIED.search(text):
+        return
+    if _reaches_many(invocation, text):
         yield to_many("writes to many people at once")
+    elif _by_telephone(invocation):
+        yield replace(to_many("writes to or calls a person by telephone"), rule="message.telephone")
 
 
 def _reaches_many(invocation: Invocation, text: str) -> bool:
@@ -96,6 +112,8 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
         )
     if name in ("slack", "slackcat", "discord"):
         return MENTIONS.search(text) is not None
+    if name in _CLIENTS and any(_TO_ALL.search(word.rpartition("=")[2]) for word in addressed(invocation)):
+        return True
     if name == "aws":
         topic = next(
             (after for word, after in pairwise(words) if word in ("--topic-arn", "--target-arn")),
@@ -105,6 +123,19 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
     if name in MAILERS:
         return any(EVERY_ONE.match(word) for word in words if "@" in word and word[:1] != "-")
     return False
+
+
+_OF_TELEPHONES = re.compile(PEOPLE["telephones"], re.IGNORECASE)
+
+
+def _by_telephone(invocation: Invocation) -> bool:
+    """Whether a client of a service, or a request to one, has a message or a call go to somebody's telephone."""
+    if invocation.name in _ASKS:
+        if not any(map(_OF_TELEPHONES.search, filter(lambda word: "://" in word, invocation.args))):
+            return False
+        fields = (word.partition("=") for word in invocation.args)
+        return any(is_telephone(value.replace("%2B", "+")) for name, _, value in fields if _SAID.match(f"{name}="))
+    return any(is_telephone(word.partition("=")[2] if word[:2] == "--" and "=" in word else word) for word in addressed(invocation))  # fmt: skip
 
 
 _SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from monitors.review.checks.people import EVERY_ONE, MENTIONS
+from monitors.review.checks.people import EVERY_ONE, MENTIONS, is_telephone
 from monitors.review.checks.trial import AT_HAND, TRIAL
 from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
@@ -66,7 +66,10 @@ def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str,
     if _changes_production(verbs, given):
         yield _in_others_hands("tools.mcp-production", tool, "change what is in production")
     tried = for_trial(given) or in_test_mode(given)
-    told = "" if tried or not _LOOKS.isdisjoint(verbs[:1]) else _told(verbs, server, given)
+    looks = not _LOOKS.isdisjoint(verbs[:1])
+    told = "" if tried or looks else _told(verbs, server, given)
+    for row in _STATES if not looks and not told else ():  # a check that is named `test` or `ci` is none for trial
+        told = told or (row.what if not row.things.isdisjoint(verbs) and _states(row, given) else "")
     if told:
         yield _in_others_hands("tools.mcp-shared", tool, told)
     if not _SECRETS.isdisjoint(verbs) and not _SHOWS.isdisjoint(verbs):
@@ -81,8 +84,13 @@ def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str,
         yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
     if _opens_network(verbs, given):
         yield _in_others_hands("cloud.open", tool, "open something to everybody on the internet")
-    if (not destroys_shared(tool) and _loses_for_good(verbs, given)) or (
-        not destroys_shared(tool) and not tried and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS)))
+    if (
+        not destroys_shared(tool)
+        and not is_dry(given)
+        and (
+            _loses_for_good(verbs, given)
+            or (not tried and _asks_to_destroy(verbs, dict(islice(given.items(), MAX_FIELDS))))
+        )
     ):
         yield destroying(tool)
 
@@ -180,12 +188,58 @@ _TELLS = (
         ),
     ),
     _Told(
+        "approve what a person is to look at",
+        _words("approve"),
+        _words("pull request pr mr merge review deployment deploy run workflow change access expense release gate"),
+    ),
+    _Told(
+        "quiet an alarm that called a person",
+        _words("resolve acknowledge ack close silence snooze suppress"),
+        _words("incident incidents alert alerts alarm alarms"),
+    ),
+    _Told(
+        "reset the login of somebody else",
+        _words("reset set change"),
+        _words("password passwords mfa credentials"),
+    ),
+    _Told(
         "work a device that keeps people safe",
         _words("unlock disarm open release override"),
         _words("door lock garage gate alarm valve safe vault barrier camera breaker"),
     ),
 )
 """Verbs and things of such tools; both must be there."""
+
+
+class _Stated(NamedTuple):
+    """Tools that say in a field what a person says: by a thing of their name, and the field with its value."""
+
+    what: str
+    things: frozenset[str]
+    fields: frozenset[str]
+    values: frozenset[str]
+
+
+_STATES = (
+    _Stated(
+        "approve in the name of a person",
+        _words("review reviews pull request pr mr merge approval approvals deployment deployments vote"),
+        _words("event state vote decision verdict action"),
+        _words("approve approved approval +2"),
+    ),
+    _Stated(
+        "say that checks have passed",
+        _words("status statuses check checks"),
+        _words("state conclusion"),
+        _words("success successful passed succeeded"),
+    ),
+    _Stated(
+        "quiet an alarm that called a person",
+        _words("incident incidents alert alerts alarm alarms"),
+        _words("status state action"),
+        _words("resolved resolve closed close acknowledged acknowledge muted silenced ignored snoozed"),
+    ),
+)
 _KEYS_OF = _words("access deploy ssh api signing service account gpg personal master session")
 _RANKS = frozenset(
     {
@@ -220,7 +274,7 @@ _RANKED = (
     "role_name",
 )
 _PEOPLE = _words(
-    "user users member members team teams collaborator role roles permission permissions account accounts access group groups organization org person principal grant invite invitation share acl"
+    "user users member members membership memberships team teams collaborator role roles permission permissions account accounts access group groups organization org person principal grant invite invitation share acl"
 )
 _ANYWHERE = re.compile(r"(?:0\.0\.0\.0|::)/0\Z")
 _SERVES = re.compile(r"(?:lock\.unlock|lock\.open|alarm_control_panel\.alarm_disarm|cover\.open\w*|valve\.open\w*)\Z")
@@ -234,6 +288,8 @@ def _told(verbs: list[str], server: list[str], given: Mapping[str, Any]) -> str:
             own = any(isinstance(value, str) and _OWN_ADDRESS.search(value) for value in _values(given))
             if not (own and "webhook" in verbs):
                 return row.what
+    if not _TELEPHONES.isdisjoint({*verbs, *server}) and not _PUTS_THROUGH.isdisjoint(verbs) and _to_telephone(given):
+        return "write to or call a person by telephone"
     changes = not _GIVES.isdisjoint(verbs) or not _CHANGES.isdisjoint(verbs)
     if changes and {"key", "keys", "token", "tokens"} & {*verbs} and not _KEYS_OF.isdisjoint(verbs):
         return "make a key by which others get in"
@@ -247,6 +303,31 @@ def _told(verbs: list[str], server: list[str], given: Mapping[str, Any]) -> str:
                 return "give somebody the highest rights"
     service = f"{given.get('domain', '')}.{given.get('service', '')}"
     return "work a device that keeps people safe" if _SERVES.match(service.lower()[:100]) else ""
+
+
+def _states(row: _Stated, given: Mapping[str, Any]) -> bool:
+    """Whether one of the fields of the row has one of its values, in the call or in a group within it."""
+    for _, fields in islice(groups_of(given), 20):
+        for name, value in islice(fields.items(), MAX_NAMED):
+            if str(name).lower() in row.fields and isinstance(value, str) and value.strip().lower() in row.values:
+                return True
+    return False
+
+
+_TELEPHONES = _words(
+    "sms mms whatsapp imessage voice call twilio vonage nexmo plivo telnyx sinch messagebird bandwidth"
+)
+_PUTS_THROUGH = _words("send create make place start initiate dial text")
+
+
+def _to_telephone(given: Mapping[str, Any]) -> bool:
+    """Whether a call names a telephone that is none of a provider's for trial."""
+    said = [one for _, fields in islice(groups_of(given), 20) for one in islice(fields.items(), MAX_NAMED)]
+    for name, value in said:
+        each = value[:MAX_NAMED] if isinstance(value, (list, tuple)) else [value]
+        if str(name).lower() in _RECIPIENTS and any(isinstance(one, str) and is_telephone(one) for one in each):
+            return True
+    return False
 
 
 _OWN_ADDRESS = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])")
@@ -316,14 +397,17 @@ def _weakens(verbs: list[str], given: Mapping[str, Any]) -> bool:
 
 
 _FOR_GOOD = frozenset({"permanent", "permanently", "skip_trash", "skiptrash", "hard_delete", "harddelete", "bypass_trash", "purge"})  # fmt: skip
+_PUTS_AWAY = ("archived", "is_archived", "in_trash", "trashed", "deleted", "is_deleted", "discard", "discarded")
+"""Fields that as true put away what the tool changes."""
 _FILTERS = ("query", "filter", "q", "where", "selector", "search", "pattern", "criteria")
 _EVERYTHING = re.compile(r"\s*+(?:\*|\.\*|%|all|\{\s*\}|1\s*=\s*1|true|in:\s*(?:anywhere|all|inbox)|is:\s*any)?\s*+\Z")
 
 
 def _loses_for_good(verbs: list[str], given: Mapping[str, Any]) -> bool:
-    """Whether the tool deletes past what would bring it back, or all that there is."""
+    """Whether the tool deletes past what would bring it back, or all that there is, or by a field puts a thing away."""
     if DELETES.isdisjoint(verbs):
-        return False
+        aside = not _ALTERS.isdisjoint(verbs) and _PUT_ASIDE.isdisjoint(verbs)
+        return aside and any(given.get(name) is True for name in _PUTS_AWAY) and not for_trial(given)
     said = {str(name).lower(): value for name, value in islice(given.items(), MAX_FIELDS)}
     if any(said.get(name) is True for name in _FOR_GOOD):
         return True
@@ -343,8 +427,30 @@ _PUT_BY = re.compile(r"(?:\A|[-_./: ])(?:cache|draft)(?:\Z|[-_./: \d])", re.IGNO
 _REMOTE = frozenset({"owner", "repo", "repository", "branch", "bucket", "project", "project_id", "workspace_id"})
 
 
+def is_dry(given: Mapping[str, Any]) -> bool:
+    """Whether a call, or a group of fields within it, asks only what would be done."""
+    return any(
+        value is True and str(name).lower().replace("_", "").replace("-", "") == "dryrun"
+        for _, fields in islice(groups_of(given), 20)
+        for name, value in islice(fields.items(), MAX_NAMED)
+    )
+
+
+def of_trial(server: list[str]) -> bool:
+    """Whether the name of a server, by its words, says that it is one for tests."""
+    text = "_".join(server)
+    return TRIAL.search(text) is not None and not _PRODUCTION.search(text)
+
+
+def leaves(tool: str) -> bool:
+    """Whether what a tool is given is taken to another machine, by its server's name."""
+    return _OWN_SERVERS.isdisjoint(words_of(tool)[1])
+
+
 def for_trial(given: Mapping[str, Any]) -> bool:
-    """Whether one of the fields of a call says that it is about what is for tests."""
+    """Whether one of the fields of a call says that it is about what is for tests, or that nothing is to be done."""
+    if is_dry(given):
+        return True
     texts = (
         (value.rpartition("/")[0] or value) if str(name).lower() in PATHS else value  # a file's own name is no scope
         for name, value in islice(given.items(), MAX_FIELDS)
@@ -433,6 +539,9 @@ _SHOWN = (
     "public_access_block",
 )
 """Fields that keep something from others; as false they show it to everybody."""
+_COPIES = frozenset({"create", "import", "fork", "mirror", "clone", "copy", "duplicate"})
+_COPIED = ("source", "source_repo", "template", "from", "fork_of", "mirror_of", "import_url", "clone_url", "clone_addr", "vcs_url", "copy_of", "parent")  # fmt: skip
+"""Fields by which a thing that is made is a copy of another one."""
 _FORWARDS = frozenset({"forward", "forward_to", "forwardto", "redirect", "redirect_to", "forwarding_address", "forwardingaddress"})  # fmt: skip
 
 
@@ -441,7 +550,8 @@ def _opens_to_all(verbs: list[str], given: Mapping[str, Any]) -> bool:
     if not _LOOKS.isdisjoint(verbs[:1]):
         return False
     opens = not (_OPENS | _ALTERS).isdisjoint(verbs)
-    if not _ALTERS.isdisjoint(verbs) and any(given.get(name) is False for name in _SHOWN):
+    copies = not _COPIES.isdisjoint(verbs) and any(name in given for name in _COPIED)
+    if (copies or not _ALTERS.isdisjoint(verbs)) and any(given.get(name) is False for name in _SHOWN):
         return True
     for _, fields in islice(groups_of(given), 20):
         said = {str(name).lower(): value for name, value in islice(fields.items(), MAX_NAMED)}

@@ -40,6 +40,25 @@ def mark(name: str) -> str:
     return f"${{{name}}}"
 
 
+_SETTING = re.compile(
+    r"^[ \t]{0,9}(?:export[ \t]{1,9})?([A-Z][A-Z0-9_]{2,60})=[\"']?([^\s\"'#]{6,300})[\"']?[ \t]{0,9}$", re.MULTILINE
+)
+"""A line of a file of settings."""
+_STANDS_IN = re.compile(
+    r"change|example|your|xxx|placeholder|dummy|test|dev|local|fake|sample|redacted|todo|foo|\.\.\.|[$<>{}*%…]|\A(?:secret|password|postgres|[a-z]+)\Z",
+    re.IGNORECASE,
+)
+"""Values that stand for one that is still to be put in, or are for trial."""
+
+
+def sets_secret(text: str) -> bool:
+    """Whether a text is, or has lines of, a file of settings in which a secret is set to a value that looks real."""
+    return any(
+        names_secret(name) and any(letter.isdigit() for letter in value) and not _STANDS_IN.search(value)
+        for name, value in _SETTING.findall(text[:MAX_WORD])
+    )
+
+
 _ISSUERS = {
     **dict.fromkeys(("GITHUB", "GH"), ("git", "ghcr", "copilot")), "GITLAB": ("git",), "BITBUCKET": ("bitbucket", "atlassian"),
     **dict.fromkeys(("NPM", "NPMJS"), ("npm", "registry", "nexus", "artifactory", "github", "gitlab")),

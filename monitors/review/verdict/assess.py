@@ -421,7 +421,7 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         nothing = bool(devices) and all(_NO_DEVICE.search(word) for word in devices)
         return replace(found, risk=levels.CARE) if nothing else found
     if not scene.places.workspace:
-        return found
+        return _eased(found) if rule.name in _UNASKED else found
     if rule.name == "windows.delete" and _within(invocation):
         return replace(found, risk=levels.CARE)
     if rule.name == "database.lose" and _TAKEN_BACK.search(" ".join(invocation.args)[:MAX_SEARCHED]):
@@ -469,6 +469,10 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
     ):
         return replace(found, risk=levels.CARE) if all(word.known for word in invocation.args) else found
     return found
+
+
+_UNASKED = frozenset({"power.sleep", "abuse.attack", "message.by-desktop"})
+"""Rules of which the harm is that an agent does it at its work, unasked; what a person does so by hand is meant."""
 
 
 def _of_folder(scene: Scene, invocation: Invocation) -> bool:
