@@ -8,6 +8,7 @@ from itertools import islice
 from monitors.contract.actions import Origin
 from monitors.review import origins
 from monitors.review.checks import secrets
+from monitors.review.checks.carried import asks_strangers
 from monitors.review.checks.guard import hunted
 from monitors.review.checks.lookalikes import hidden_text
 from monitors.review.checks.shells import plants_shell
@@ -89,6 +90,7 @@ def command_findings(
         found
         for found in (
             *_understood(walk, long),
+            *_hurried(walk, scene),
             *origins.findings(scene, walk),
             *hunted(walk.invocations),
             _new_remote(walk, scene),
@@ -122,6 +124,35 @@ def _tampering(scene: Scene, walk: Walk, command: str) -> Iterator[Finding]:
     for change in changes.made(scene, walk.invocations):
         yield from signs.findings(change)
         yield from evidence.told(change.path, change.before, change.after)
+
+
+def _hurried(walk: Walk, scene: Scene) -> Iterator[Finding]:
+    """Yield the findings for loops that nothing ends and in which nothing waits."""
+    for how, commands in walk.hurries:
+        if how == "starts":
+            yield Finding(
+                "shell.fork-bomb",
+                levels.DOOM,
+                "starts one job after another in the background, without an end and without waiting for any",
+                "Start a few, and wait for them.",
+                effect=effect("process", "fills the machine with processes"),
+            )
+        elif how == "idles" and scene.places.workspace:
+            yield Finding(
+                "process.burns",
+                levels.HARM,
+                "takes a processor for nothing, without an end",
+                "Wait by sleep, or by wait.",
+                effect=effect("process", "takes a processor for ever"),
+            )
+        elif any(asks_strangers(one) for one in commands):
+            yield Finding(
+                "abuse.hammer",
+                levels.HARM,
+                "asks another machine again and again, without an end and without a pause",
+                "Ask it once, or wait between two requests and end after some.",
+                effect=effect("network", "asks another machine without a pause"),
+            )
 
 
 def _of_text(files: Mapping[str, str], says: Callable[[str], bool]) -> frozenset[str]:

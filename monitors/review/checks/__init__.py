@@ -7,6 +7,7 @@ guard        the guard's own processes, picked out of a list and ended
 lists        what a list names: people who are written to, and jobs or processes that are ended
 lookalikes   letters that look like others, and characters that hide text from people
 packages     packages that are fetched and run by their name alone
+pages        pages in a browser that a tool steers
 people       messages that reach many people at once
 secrets      secrets named anywhere among a command's words, in its code, or in the list of files that it is handed
 sending      data sent to other machines

@@ -15,7 +15,13 @@ from monitors.review.rules.findings import Finding, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Arg, Invocation, arg
-from monitors.review.shell.secret_names import hosts_in, names_secret, secret_variable, shown_to_strangers
+from monitors.review.shell.secret_names import (
+    hosts_in,
+    is_own_host,
+    names_secret,
+    secret_variable,
+    shown_to_strangers,
+)
 
 CLIENTS = frozenset({"curl", "wget", "http", "https", "xh"})
 """Programs that log in by headers and options, and send addresses and bodies."""
@@ -100,6 +106,12 @@ def stays(invocation: Invocation) -> bool:
     """Whether all goes to this machine itself."""
     named = [word for word in invocation.args if "://" in word or _LOCAL.match(word)]
     return bool(named) and all(_LOCAL.match(word) for word in named)
+
+
+def asks_strangers(invocation: Invocation) -> bool:
+    """Whether a client of the web asks a machine that is neither this one nor of one's own network."""
+    hosts = hosts_in(invocation.args) if invocation.name in CLIENTS else []
+    return bool(hosts) and not all(map(is_own_host, hosts))
 
 
 def _risk(invocation: Invocation) -> float | None:

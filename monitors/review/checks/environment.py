@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from monitors.contract.effects import EffectType
 from monitors.review.checks.shells import downloads
@@ -92,6 +93,46 @@ def _builds_own(scene: Scene, invocation: Invocation, value: Arg) -> bool:
 
 _LIBRARIES = frozenset({"LD_PRELOAD", "DYLD_INSERT_LIBRARIES"})
 _SYSTEM_LIBRARY = re.compile(r"/(?:usr/)?lib(?:32|64)?/[\w.+/-]{1,200}\Z")
+
+
+_AUTHOR = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_(NAME|EMAIL)")
+_NAMED = re.compile(r"[\"']?[^\W\d_a-z][\w'.-]{1,40}(?: [^\W\d_a-z][\w'.-]{0,40}){1,3}\s{0,3}(?:<|[\"']?\Z)")
+"""A name as people have, of two words or more."""
+_AT = re.compile(
+    r"[\w.+-]{1,80}@(?!(?:[\w-]{1,60}\.){0,5}(?:example(?:\.\w{2,5})?|test|invalid|local|localhost|localdomain)\b|users\.noreply\.)[\w-]{1,60}(?:\.[\w-]{1,60}){1,5}"
+)
+"""An address to which mail may come."""
+_NOBODY = re.compile(r"\b(?:tests?|tester|testing|ci|bot|dev|user|you|your|author|jane doe|john doe|a u thor|c o mitter|fixture|dummy|nobody|noreply|no-reply)\b", re.IGNORECASE)  # fmt: skip
+_WRITES_COMMITS = frozenset({"commit", "commit-tree", "tag", "merge", "revert"})
+
+
+def in_name_of_another(scene: Scene, invocation: Invocation) -> Finding | None:
+    """Return the finding for a commit that says a certain other person has made it, which no later look can tell.
+
+    What is committed in a repository for trial, or for an author out of git or a variable, is let be.
+    """
+    words = invocation.args
+    if _WRITES_COMMITS.isdisjoint(words[:6]):
+        return None
+    said = {
+        name: str(value) for name, value in invocation.assignments.items() if value.known and _AUTHOR.fullmatch(name)
+    }
+    pairs = [[said.get(f"GIT_{who}_NAME", ""), said.get(f"GIT_{who}_EMAIL", "")] for who in ("AUTHOR", "COMMITTER")]
+    settings = [word.partition("=") for before, word in pairwise(words) if before == "-c" and word.known]
+    pairs.append([next((value for name, _, value in settings if name.lower() == f"user.{key}"), "") for key in ("name", "email")])  # fmt: skip
+    for before, word in pairwise(("", *words)):
+        whole = word if before == "--author" else word.partition("=")[2] if word.startswith("--author=") else ""
+        pairs.append(list(whole.partition("<")[::2]))
+    if not any(
+        _NAMED.match(name) and _AT.search(mail) and not _NOBODY.search(f"{name} {mail}") for name, mail in pairs
+    ):
+        return None
+    if scene.places.place(invocation.cwd or scene.places.cwd) is Place.SCRATCH:
+        return None
+    why = "commits in the name of another person"
+    return Finding(
+        "git.in-name-of", levels.HARM, why, "Commit as who you are; name others by Co-authored-by.", effect=effect("git_change", why)
+    )  # fmt: skip
 
 
 def _careful(rule: str, why: str, kind: EffectType) -> Finding:

@@ -80,7 +80,10 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
         yield from _ended(invocation)
     elif any(_from_list(scene, word, invocation) for word in _people(invocation)):
         if not any(map(people.TRIED.search, invocation.args)):
-            yield people.to_many("writes to everybody whom a list names")
+            ends = invocation.args[1:2] == ["close"]
+            yield people.to_many(
+                f"{'closes, or writes to, each that' if ends else 'writes to everybody whom'} a list names"
+            )
     else:
         yield from people.check(invocation)
 

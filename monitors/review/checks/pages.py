@@ -49,7 +49,7 @@ _SEEN = (
     (_TAKES, "take away for good what others may use"),
     (_VOUCHES, "approve, publish or put in force what a person decides"),
 )
-"""What a page is told, with the phrase for it."""
+"""Patterns of what a page is told, each with the phrase for it."""
 _LOSES = later(
     r"/(?:[\w.-]{0,60}[-_])?(?:delete|destroy|purge|wipe|truncate|erase|drop|remove|reset|terminate|deactivate|shutdown|flush)(?:[-_][\w-]{0,40})?/?\?(?:[^#\s]{0,300}&)?(?:confirm(?:ed|ation)?|force|really|sure|yes|i_am_sure)=(?:1|true|y|yes|delete|purge)\b"
     r"|/(?:delete|destroy|purge|wipe|erase|drop|truncate)[-_](?:all|everything)\b",

@@ -34,7 +34,7 @@ _TELEPHONE = re.compile(
 
 
 def is_telephone(text: str) -> bool:
-    """Whether a text is the number of somebody's telephone."""
+    """Whether a text is the number of a person's telephone."""
     return _TELEPHONE.match(text) is not None
 
 
@@ -125,11 +125,11 @@ def _reaches_many(invocation: Invocation, text: str) -> bool:
     return False
 
 
-_OF_TELEPHONES = re.compile(PEOPLE["telephones"], re.IGNORECASE)
+_OF_TELEPHONES = re.compile(rf"https?://[^\s/]{{0,100}}(?:{PEOPLE['telephones']})[^\s/]{{0,60}}/", re.IGNORECASE)
 
 
 def _by_telephone(invocation: Invocation) -> bool:
-    """Whether a client of a service, or a request to one, has a message or a call go to somebody's telephone."""
+    """Whether a client of a service, or a request to one, has a message or a call go to a person's telephone."""
     if invocation.name in _ASKS:
         if not any(map(_OF_TELEPHONES.search, filter(lambda word: "://" in word, invocation.args))):
             return False
@@ -142,6 +142,12 @@ _SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*
 
 
 _TALKS = frozenset({"comment", "create", "close", "note", "review", "reopen"})
+_ENDS = frozenset({"close", "lock", "delete"})
+"""Subcommands by which each of a list is ended, in a repository of one's own too."""
+_NARROWS = re.compile(
+    r"(?:--(?:label|author|assignee|search|milestone|app|head|mention|project)|-[lAaSm])(?:=|\Z)|.*\bselect\(|.*\btest\("
+)
+"""Options by which a list of issues or requests is one of certain ones."""
 _NAMES_REPOSITORY = frozenset({"-R", "--repo"})
 
 
@@ -152,6 +158,8 @@ def addressed(invocation: Invocation) -> Iterator[Arg]:
         if named:  # else those are talked to who work on the folder's own
             words = (*invocation.args[2:3], *named)
             yield from (word for word in words if not any("view" in one.args[:2] for one in word.source))
+        elif invocation.args[1:2] and invocation.args[1] in _ENDS:
+            yield from (word for word in invocation.args[2:3] if not any(map(_narrowed, word.source)))
     if invocation.name not in _CLIENTS or not any(map(_WRITES.search, invocation.args[:4])):
         return
     before = ""
@@ -159,6 +167,10 @@ def addressed(invocation: Invocation) -> Iterator[Arg]:
         if (_SAYS_TO.match(before) and "=" not in before) or (_SAYS_TO.match(word) and "=" in word):
             yield word
         before = word
+
+
+def _narrowed(source: Invocation) -> bool:
+    return any(map(_NARROWS.match, source.args)) or source.name in ("grep", "rg", "jq", "awk", "head", "tail", "fzf")
 
 
 def to_many(why: str) -> Finding:

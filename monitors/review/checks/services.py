@@ -314,9 +314,7 @@ def _states(row: _Stated, given: Mapping[str, Any]) -> bool:
     return False
 
 
-_TELEPHONES = _words(
-    "sms mms whatsapp imessage voice call twilio vonage nexmo plivo telnyx sinch messagebird bandwidth"
-)
+_TELEPHONES = _listed("telephones") | {"sms", "mms", "imessage", "voice", "call"}
 _PUTS_THROUGH = _words("send create make place start initiate dial text")
 
 

@@ -470,7 +470,7 @@ TABLES = r"""{
 "segments":"included_segments|segment_ids|segments|segment_id|list_ids|audience_id",
 "public":"twitter|tweet|linkedin|facebook|instagram|mastodon|bluesky|bsky|reddit|tiktok|youtube|medium|threads|hackernews|substack|producthunt",
 "catchers":"mailhog|mailpit|mailcatcher|mailtrap|ethereal|sandbox",
-"telephones":"api\\.twilio\\.com|verify\\.twilio\\.com|rest\\.nexmo\\.com|api\\.nexmo\\.com|api\\.vonage\\.com|rest\\.messagebird\\.com|api\\.plivo\\.com|api\\.telnyx\\.com|sms\\.api\\.sinch\\.com|graph\\.facebook\\.com/\\S{1,60}/messages|textbelt\\.com|api\\.clicksend\\.com|gatewayapi\\.com",
+"telephones":"twilio|nexmo|vonage|plivo|telnyx|sinch|messagebird|bandwidth|textbelt|clicksend|gatewayapi|whatsapp",
 "mailers":"mail|mailx|mutt|neomutt|s-nail|swaks|sendemail|msmtp|ssmtp|sendmail",
 "clients":"twilio|aws|gcloud|az|vonage|nexmo|messagebird|plivo|sendgrid|mailgun|postmark|gam|signal-cli|telegram-send|resend|onesignal"
 }

@@ -1,6 +1,7 @@
 """Bash as the reviewer reads it: text to a tree, and the tree to the commands that would run.
 
 state/        the state of a script as it goes on: the shell, the files, and what is known of both
+endless       loops of a script that nothing ends
 expand        expansion: what a word becomes once variables, substitutions and braces are replaced, as far as is known
 invocation    one command that would run, with everything the reviewer asks of it
 launch        looking through launchers

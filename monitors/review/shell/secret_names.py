@@ -90,6 +90,16 @@ def hosts_in(words: Iterable[str]) -> list[str]:
     return [found[1].lower() for word in words for found in _HOST.finditer(word[:MAX_WORD])]
 
 
+def is_own_host(host: str) -> bool:
+    """Whether a host is this machine, or one of one's own network."""
+    return _OWN_HOST.match(host) is not None
+
+
+def collects(host: str) -> bool:
+    """Whether a host takes whatever it is sent, and shows it to those who set it up."""
+    return _COLLECTS.search(host) is not None
+
+
 def shown_to_strangers(name: str, hosts: Iterable[str]) -> bool:
     """Whether one of these hosts has no use for a secret of this name but to keep it.
 

@@ -8,6 +8,7 @@ through too.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from monitors.review.shell.endless import Hurry, hurry
 from monitors.review.shell.expand import MAX_VALUE, subscripted, substitutes
 from monitors.review.shell.invocation import (
     NO_INPUT,
@@ -15,6 +16,7 @@ from monitors.review.shell.invocation import (
     Input,
     Invocation,
     Output,
+    Redirection,
     Setting,
     arg,
     program_name,
@@ -122,6 +124,8 @@ class Walk:
         """Files as the script leaves them."""
         self.bomb = ""
         """The function that starts itself twice, if one does."""
+        self.hurries: list[tuple[Hurry, list[Invocation]]] = []
+        """Loops that nothing ends and in which nothing waits: what each does, with its commands."""
         self._bounds = WalkBounds()
         self._state = ShellState(cwd, variables)
         self._texts = Texts(self._state, self.overlay, disk or NoFolders(), self._bounds)
@@ -310,6 +314,8 @@ class Walk:
     def _group(self, group: Group, stdin: Input) -> Output:
         words = self._expander.words(group.words)
         redirects, opened = self._expander.redirects(group.redirects)
+        if group.kind in ("while", "for") and opened is not None and opened.text is None and not opened.source:
+            opened = self._read_by_turns(redirects)
         if group.kind == "$":
             for word in words:
                 self.script(word, reading=substitutions)
@@ -332,6 +338,8 @@ class Walk:
         text, source = self._nodes(group.body, opened or stdin)
         if group.kind != "{" or redirects:  # a redirection may fail
             self._left = False
+        if how := hurry(group):
+            self.hurries.append((how, self.invocations[first:]))
         if branches:
             self._state.join_branches(held)
             if self._state.cwd != places[0]:
@@ -346,6 +354,11 @@ class Walk:
             self._add(Invocation(arg(""), [], self._setting(), redirects=redirects, stdin=Input(text, source)))
             return self._effects.kept((text, source), redirects)
         return text, source
+
+    def _read_by_turns(self, redirects: list[Redirection]) -> Input:
+        """Return the file that a loop reads as its input: what it reads of it comes as of a command that prints it."""
+        named = [to.target for to in redirects if to.reads]
+        return Input(None, (Invocation(arg("cat"), named, self._setting()),)) if named else Input(None)
 
     def _loop_variable(self, name: str, words: list[Arg]) -> None:
         # A loop's variable is each of its words in turn: most commands see all of them at once, which is the worst of them.

@@ -130,8 +130,11 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
         yield from patching.check(scene, invocation)
     if name in _ENDLESS:
         yield _endless(scene, invocation)
+    if name in _BURNERS:
+        yield _burns(scene, invocation)
     if name == "git":
         yield _all_refs(invocation)
+        yield environment.in_name_of_another(scene, invocation)
         yield from carried.committed(scene, invocation)
     yield lookalike(invocation, scene.book.programs)
     yield from _known(scene, invocation, described=model is not None)
@@ -201,6 +204,37 @@ def _endless(scene: Scene, invocation: Invocation) -> Finding | None:
         effect=effect("process", "waits for ever", reversible=True),
         rewrite="time-limit",
     )
+
+
+def _burns(scene: Scene, invocation: Invocation) -> Finding | None:
+    """Return the finding for a command that is left in the background to take a processor for nothing.
+
+    It is let be if the same script bounds its time, or ends what it has started.
+    """
+    many = not _AT_ONCE.isdisjoint(invocation.via)
+    if not scene.places.workspace or "timeout" in invocation.via or not (many or id(invocation) in scene.beside):
+        return None
+    thrown = (
+        any(to.writes and to.target == "/dev/null" for to in invocation.redirects) or "of=/dev/null" in invocation.args
+    )
+    fed = not ENDLESS.isdisjoint(word.removeprefix("if=") for word in invocation.args)
+    bounded = any(word.startswith("count=") for word in invocation.args) or any(
+        one.name in ("kill", "pkill", "killall") for one in scene.commands
+    )
+    if bounded or id(invocation) in scene.heard or not (fed or invocation.name == "yes") or not (thrown or fed):
+        return None
+    return Finding(
+        "process.burns",
+        levels.HARM,
+        f"takes a processor for nothing, without an end: `{invocation.text()}`",
+        "Bound it by timeout, and to a few processors.",
+        effect=effect("process", "takes a processor for ever"),
+    )
+
+
+_BURNERS = frozenset({"yes", "cat", "dd", "pv", "gzip", "bzip2", "xz", "zstd", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "openssl"})  # fmt: skip
+"""Programs that take a whole processor as long as they are fed."""
+_AT_ONCE = frozenset({"xargs", "parallel"})
 
 
 def _all_refs(invocation: Invocation) -> Finding | None:
