@@ -321,9 +321,12 @@ def _eased(found: Finding) -> Finding:
 
 def _tried(scene: Scene, invocation: Invocation) -> bool:
     """Whether an unknown program is told to work on what is for tests or development, and on nothing else."""
-    return (
-        bool(scene.places.workspace) and is_rehearsal(invocation) and not any(map(verbs.OUTSIDE.match, invocation.args))
-    )
+    if not scene.places.workspace or any(map(verbs.OUTSIDE.match, invocation.args)):
+        return False
+    own = invocation.name.upper().replace("-", "_") + "_"
+    aside = [value for name, value in invocation.assignments.items() if name.startswith(own) and value[:1] == "/"]
+    kept = bool(aside) and all(scene.places.place(value) is Place.SCRATCH for value in aside)
+    return kept or is_rehearsal(invocation)
 
 
 def _destroyed(program: Program, invocation: Invocation, operands: list[Arg]) -> Finding | None:
@@ -464,6 +467,8 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return _eased(found)
     if (
         (rule.name in ("containers.all", "containers.remove-force", "containers.prune") and _filtered(invocation))
+        or (rule.name == "containers.all" and _unnamed_images(invocation))
+        or (rule.name == "git.worktree-remove-force" and _to_scratch(scene, invocation))
         or (rule.name == "git.push-force" and _to_scratch(scene, invocation))
         or (rule.name == "abuse.listens" and _shows_own(scene, invocation))
         or (rule.name == "abuse.editor" and _quiet_lua(invocation))
@@ -536,8 +541,22 @@ def _filtered(invocation: Invocation) -> bool:
     )
 
 
+def _unnamed_images(invocation: Invocation) -> bool:
+    """Whether images are removed that no name leads to any more: what a build has left behind."""
+    lists = [source for word in invocation.args for source in word.source]
+    return (
+        bool(lists)
+        and (invocation.args[:1] == ["rmi"] or invocation.args[:2] == ["image", "rm"])
+        and all(any(map(_DANGLING.match, source.args)) for source in lists if source.name == invocation.name)
+        and any(source.name == invocation.name for source in lists)
+    )
+
+
+_DANGLING = re.compile(r"(?:--filter=|-f=?)?[\"']?dangling=(?:true|1)")
+
+
 def _to_scratch(scene: Scene, invocation: Invocation) -> bool:
-    """Whether a push goes to a repository in scratch space, which a test has made."""
+    """Whether a push goes to a repository in scratch space, which a test has made, or a worktree lies there."""
     named = [word for word in invocation.args if word[:1] == "/"]
     return bool(named) and all(
         word.known and scene.places.place(scene.path(word, invocation)) is Place.SCRATCH for word in named
@@ -686,7 +705,7 @@ def _at_own_server(invocation: Invocation) -> bool:
 
 
 _OWN_SERVER = re.compile(
-    r"(?:(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])|(?=:))(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)\d+)?(?:/|\Z)"
+    r"(?:(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])|(?=:))(?::(?!(?:9200|9201|7700|8108|8983|6333|5984|8001|8086|8500|2379|9090|9093|15672)\b)(?:\d+|\$\([^()]{1,80}\)|\$\{?\w{1,40}\}?))?(?:/|\Z)"
 )
 """A server of this machine that an agent would write; the ports named are those of stores and brokers."""
 

@@ -116,7 +116,7 @@ def turned_to_production(invocation: Invocation) -> bool:
 
 _OF_THE_MACHINE = (
     "permissions.", "files.write", "files.delete-system", "files.delete-scratch", "files.delete-outside",
-    "files.startup-handed", "schedule.", "account.", "security.disable", "service.", "program.account",
+    "files.startup-handed", "schedule.", "account.", "security.disable", "service.", "program.account", "packages.install-local",
 )  # fmt: skip
 """Beginnings of the rules about places and settings of a machine."""
 _ABOUT_FILES = ("permissions.", "files.")
