@@ -32,10 +32,18 @@ from monitors.review.rules.findings import Finding, effect, not_read_to_its_end
 from monitors.review.rules.rules import Program, Rule
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import MAX_SEARCHED, Scene
+from monitors.review.script_files import as_program
 from monitors.review.shell.invocation import Arg, Invocation, Redirection, Setting, arg
 from monitors.review.shell.shells import SHELLS
 from monitors.review.verdict.own import takes_back
-from monitors.review.verdict.scopes import SCOPED, SHARED, changes_production, is_rehearsal, names_production
+from monitors.review.verdict.scopes import (
+    SCOPED,
+    SHARED,
+    changes_production,
+    deploys_to_production,
+    is_rehearsal,
+    names_production,
+)
 
 
 def judge(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator[Finding]:
@@ -312,6 +320,13 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
     elif not (rules or described or invocation.name in SHELLS or invocation.name in scene.launchers):
         for guess in verbs.check(invocation, operands):
             yield _eased(guess) if guess and (own or _tried(scene, invocation)) else guess
+    described = described or program is not None or invocation.name in scene.launchers
+    script = as_program(invocation)
+    if deploys_to_production(invocation, operands, known=described) or (
+        script is not None and deploys_to_production(script, script.operands(), known=False)
+    ):
+        why = f"has {invocation.program} put something else in production"
+        yield Finding("deploy.production", levels.HARM, why, _BY_A_PERSON, effect=effect("infrastructure", why))
 
 
 def _eased(found: Finding) -> Finding:
@@ -467,6 +482,7 @@ def _fitted(scene: Scene, invocation: Invocation, rule: Rule) -> Finding:
         return _eased(found)
     if (
         (rule.name in ("containers.all", "containers.remove-force", "containers.prune") and _filtered(invocation))
+        or (rule.name in _PACKAGES_OF_ONE and invocation.inside.startswith("container"))
         or (rule.name == "containers.all" and _unnamed_images(invocation))
         or (rule.name == "git.worktree-remove-force" and _to_scratch(scene, invocation))
         or (rule.name == "git.push-force" and _to_scratch(scene, invocation))
@@ -539,6 +555,10 @@ def _filtered(invocation: Invocation) -> bool:
         or (source.args[:1] in (["ps"], ["container"]) and any(map(_PICKS.match, source.args)))
         for source in lists
     )
+
+
+_PACKAGES_OF_ONE = frozenset({"packages.install-local", "packages.remove-vital"})
+"""Rules about packages of a whole system, which within a container is thrown away with it."""
 
 
 def _unnamed_images(invocation: Invocation) -> bool:

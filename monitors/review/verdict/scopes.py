@@ -74,7 +74,10 @@ def _aside(invocation: Invocation) -> bool:
 
 SHARED = frozenset({"cloud", "cluster", "container", "infrastructure", "hosting", "database", "storage", "backup", "messaging", "forge"})  # fmt: skip
 """Effects of programs that keep what others use, or what nothing brings back."""
-_PRODUCTION = re.compile(r"(?:\A|[-_./:=@,{$\s])(?:prod|production)\d{0,3}(?:\Z|[-_./:@,}\s])", re.IGNORECASE)
+_PRODUCTION = re.compile(
+    r"(?:\A|[-_./:=@,{$#\s])(?:prod|production)\d{0,3}(?:\Z|[-_./:@,}\s])|(?<=\w)[-_]live(?:\Z|[./:@,\s])",
+    re.IGNORECASE,
+)
 _SELECTS = frozenset({"select", "use-context", "set-context", "switch", "use", "target", "set", "checkout", "activate"})
 """Subcommands by which a program is told what all later calls of it are about."""
 _CHANGES = frozenset({"apply", "deploy", "sync", "rollout", "up", "upgrade", "update", "install", "set", "scale", "restart", "patch", "promote", "migrate", "migration", "release", "run", "trigger", "submit", "publish", "push", "replace", "edit", "create", "import", "start", "invoke", "reload", "resize", "failover", "switchover", "redeploy", "rollback", "cutover", "modify", "change", "put", "down", "stop", "kill", "rm", "remove", "pause", "recreate"})  # fmt: skip
@@ -107,6 +110,38 @@ def changes_production(invocation: Invocation, operands: Sequence[str], selected
     if verbs.isdisjoint(_CHANGES) or any(map(_REHEARSES.match, invocation.args)):
         return False
     return names_production(invocation, selected)
+
+
+_RUNNERS = frozenset({"make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "rake", "invoke", "inv", "mage", "nx", "turbo", "gradle", "gradlew", "mvn", "mvnw", "mix", "rails", "bundle", "poetry", "hatch", "composer", "artisan", "php", "ant", "sbt"})  # fmt: skip
+"""Programs that run a task of the project by its name."""
+_DEPLOYS = frozenset({"deploy", "deploys", "deployment", "release", "promote", "rollout", "ship", "migrate", "rollback", "cutover", "failover"})  # fmt: skip
+_ONLY_LOOKS = frozenset({"check", "checks", "plan", "status", "diff", "dry", "preview", "lint", "validate", "verify", "test", "tests", "build", "list", "ls", "show", "logs", "log", "notes", "history", "help", "version", "info", "config", "docs", "prepare", "generate"})  # fmt: skip
+"""Parts of the names of tasks and scripts that say that production is only looked at, or something is made for it."""
+
+
+_PACKERS = frozenset({"mix", "gradle", "gradlew", "mvn", "mvnw", "sbt", "ant"})
+"""Programs of these by which a release is packed, and goes nowhere."""
+
+
+def deploys_to_production(invocation: Invocation, operands: Sequence[str], *, known: bool) -> bool:
+    """Whether a task or a script of the project is told to deploy or migrate, and that it is in production.
+
+    Args:
+        invocation: The command.
+        operands: Its words that are no options.
+        known: Whether it is known what the program does.
+    """
+    if known and invocation.name not in _RUNNERS:
+        return False
+    named = [word for word in operands[:4] if len(word) <= 60 and "://" not in word]
+    if not known and invocation.program:
+        named.append(invocation.name)
+    pieces = {piece.lower() for word in named for piece in re.split(r"[:_./=-]", word)}
+    if invocation.name in _PACKERS:
+        pieces.discard("release")
+    if _DEPLOYS.isdisjoint(pieces) or not _ONLY_LOOKS.isdisjoint(pieces) or any(map(_REHEARSES.match, invocation.args)):
+        return False
+    return names_production(invocation)
 
 
 def turned_to_production(invocation: Invocation) -> bool:
