@@ -10,6 +10,7 @@ from monitors.review.checks import code as code_check
 from monitors.review.commands import command_findings, too_many_commands
 from monitors.review.languages.code.uses import Uses
 from monitors.review.languages.project.builds import source_of
+from monitors.review.languages.project.given_away import given_away
 from monitors.review.languages.project.openings import openings, switched_off
 from monitors.review.languages.project.project_files import pieces, recipes_of
 from monitors.review.languages.project.projects import merge
@@ -59,8 +60,13 @@ def findings(
         instead = "Leave it on, or ask the person."
         yield _leaves(scene, path, "infrastructure.opens", "infrastructure", why, instead, f"turns {key} off")
         return
-    opened = set(openings(within, before))
+    opened = {*openings(within, before), *given_away(within, before)}
     for text in texts:
+        for why in given_away(within, text):
+            if why not in opened:
+                instead = "Leave it out, or ask the person."
+                yield _leaves(scene, path, "source.gives-away", "secret_write", f"which {why}", instead, why)
+                return
         for what in openings(within, text):
             if what not in opened:
                 done = f"opens {what} to everybody"

@@ -3,6 +3,7 @@
 build_files    build files: makefiles and justfiles
 builds         programs that build, test or run sources that they are not given by name
 containers     files of services and pods, by the rights that they give to containers
+given_away     files that give away secrets, a way in, data of cards, or the rows of tables
 images         images that are built here and run here
 named_files    programs that run files of a project by the names that these have
 openings       files of infrastructure that open what they describe to everybody

@@ -24,7 +24,7 @@ def last(*commands: str) -> Decision:
 @pytest.mark.parametrize(
     ("making", "taking"),
     [
-        ("git worktree add /tmp/wt main", "git worktree remove --force /tmp/wt"),
+        ("git worktree add ../wt main", "git worktree remove --force ../wt"),
         ("git worktree add -b try ../try", "git worktree remove -f ../try"),
         ("git stash push -u", "git stash drop"),
         ("docker volume create t", "docker volume rm t"),
@@ -46,7 +46,7 @@ def test_what_was_made_before_is_taken_back_in_the_same_call_or_a_later_one(maki
 @pytest.mark.parametrize(
     ("making", "taking"),
     [
-        ("git worktree add /tmp/wt main", "git worktree remove --force ../other"),
+        ("git worktree add ../wt main", "git worktree remove --force ../other"),
         ("git stash push -u", "git stash drop stash@{1}"),
         ("git stash push -u", "git stash clear"),
         ("docker volume create t", "docker volume rm t pgdata"),
