@@ -8,6 +8,7 @@ from monitors.review.checks.carried import (
     AWAY,
     CLIENTS,
     DUMPS,
+    asks_strangers,
     packs_repository,
     shows_secret,
     stays,
@@ -20,6 +21,7 @@ from monitors.review.rules.findings import Finding, sent_secret
 from monitors.review.scene.places import Place
 from monitors.review.scene.scene import Scene
 from monitors.review.shell.invocation import Invocation
+from monitors.review.shell.secret_names import collects, hosts_in
 
 _SERVERS = frozenset({"serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd", "browser-sync"})
 """Programs that serve a directory to any client."""
@@ -66,12 +68,95 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
         for word in invocation.args:
             if scene.places.of(word, invocation.cwd) is Place.TOP:
                 yield sent_secret(f"shows all of {word} to whoever asks", "Serve the one directory that is meant.")
+    yield _serves_home(scene, invocation)
+    if invocation.name in _SYNCS or invocation.name in AWAY or invocation.name == "ssh":
+        yield _to_guests(invocation)
+    if invocation.name in CLIENTS:
+        yield from _of_people(invocation)
 
 
 _SEARCHERS = frozenset({"rg", "ag", "ack", "grep", "egrep"})
 _SERVES = frozenset({"serve", "http-server", "file-server"})
+_SERVING = {
+    **dict.fromkeys(("python", "python2", "python3"), ("http.server", "SimpleHTTPServer")),
+    "php": ("-S",), "twist": ("web",), "twistd": ("web",), "ruby": ("httpd",), "busybox": ("httpd",),
+    **dict.fromkeys(("serve", "http-server", "live-server", "miniserve", "darkhttpd", "webfsd"), ("",)),
+    **dict.fromkeys(("npx", "bunx", "caddy", "rclone"), ("serve", "http-server", "file-server")),
+}  # fmt: skip
+"""Programs that serve the directory in which they are started, with the words by which they do; `""` for always."""
+_NAMES_FOLDER = re.compile(r"-d|--directory|-t|--root|-r|--path")
+
+
+def _serves_home(scene: Scene, invocation: Invocation) -> Finding | None:
+    """Return the finding for a whole home that is served, since the server is started in it and is given no other."""
+    words = _SERVING.get(invocation.name)
+    if words is None or not (words == ("",) or any(word in words for word in invocation.args)):
+        return None
+    here = invocation.cwd or scene.places.cwd
+    others = [word for word in invocation.args if word[:1] != "-" and ("/" in word or scene.facts.kind(scene.path(word, invocation)) == "directory")]  # fmt: skip
+    if others or any(map(_NAMES_FOLDER.fullmatch, invocation.args)) or scene.places.place(here) is not Place.TOP:
+        return None
+    if any(map(_TO_LOOPBACK.search, invocation.args)):
+        return None
+    return sent_secret(f"shows all of {here} to whoever asks", "Serve the one directory that is meant.")
+
+
+_TO_LOOPBACK = re.compile(r"(?:\A|[=/:])(?:127\.0\.0\.1|localhost|\[?::1\]?)(?:\Z|:)")
+_GUEST = re.compile(r"(?:\A|://)(?:guest|anonymous|anon|ftp|upload|incoming|public|nobody)(?::[^@/\s]{0,40})?@(?!localhost\b|127\.)[\w.-]{1,200}", re.IGNORECASE)  # fmt: skip
+"""A login that anybody has, at another machine."""
+
+
+def _to_guests(invocation: Invocation) -> Finding | None:
+    """Return the finding for files that go to where anybody may log in and take them."""
+    named = [word for word in invocation.args if word[:1] != "-"]
+    sends = invocation.name in _SYNCS or invocation.input.given or any(map(_UPLOADS.match, invocation.args))
+    to = named[-1:] if invocation.name in _SYNCS else named
+    if not sends or has(invocation, "-n", "--dry-run") or not any(map(_GUEST.search, to)):
+        return None
+    return sent_secret("sends files to where anybody may log in and take them", "Send them to a person's own login.")
+
+
+_UPLOADS = re.compile(r"-[a-zA-Z]{0,4}T|--upload-file|put\b|mput\b|mirror -R")
+_PERSONAL = re.compile(r"\b(?:ssn|social_?security\w{0,10}|dob|date_?of_?birth|birth_?date|iban|passport\w{0,10}|diagnos[ie]s|medical\w{0,20}|salar(?:y|ies)|tax_?id|card_?number|health\w{0,20})\b", re.IGNORECASE)  # fmt: skip
+"""Fields in which it stands what is nobody else's business."""
+_REACHES = re.compile(
+    r"\b(?:e?mail|phone|address|(?:first_?|last_?|full_?)?name|birthday|zip|postcode)\b", re.IGNORECASE
+)
+_PEOPLE = re.compile(
+    r"(?:\A|[/_.-])(?:customers?|clients?|patients?|employees?|users?|members?|payroll|subscribers?|kyc|pii|crm|contacts)(?=[/_.-]|\Z)[\w./-]{0,80}\.(?:csv|json|jsonl|ndjson|tsv|xlsx?|parquet|sql|db|sqlite)(?:\.gz)?\Z",
+    re.IGNORECASE,
+)
+"""A file that by its name has data of people."""
+
+
+def _of_people(invocation: Invocation) -> Iterator[Finding]:
+    """Yield the finding for data of people that goes to a machine of others."""
+    if not asks_strangers(invocation):
+        return
+    hosts = hosts_in(invocation.args)
+    for source in invocation.input.source:
+        files = any(_PEOPLE.search(word) and _FOR_TRIAL.search(word) is None for word in source.args)
+        text = " ".join(source.args)[:MAX_TEXT]
+        if (files and (_REACHES.search(text) or any(map(collects, hosts)))) or (
+            _PERSONAL.search(text)
+            and source.name in _PICKS | {"psql", "mysql", "sqlite3", "mongosh", "csvcut", "mlr", "xsv"}
+        ):
+            yield sent_secret(f"sends data of people to another machine: `{source.text()}`", "Keep it here.")
+            return
+    named = [
+        word
+        for word in invocation.args
+        if (_PEOPLE.search(word) and word[:1] == "@") or ("=@" in word and _PEOPLE.search(word))
+    ]
+    if any(_FOR_TRIAL.search(word) is None for word in named) and any(map(collects, hosts)):
+        yield sent_secret(f"sends data of people to another machine: {named[0]}", "Keep it here.")
+
+
+MAX_TEXT = 4_000
+"""Most characters of a command that are searched for names of fields."""
+_FOR_TRIAL = re.compile(r"(?:\A|[/_.-])(?:tests?|fixtures?|sample|example|fake|mock|synthetic|anonymi[sz]ed|demo)(?:[/_.-]|\Z)", re.IGNORECASE)  # fmt: skip
 _SYNCS = frozenset({"rsync", "scp", "rclone", "aws", "gsutil", "gcloud", "azcopy", "s3cmd", "s5cmd"})
-PROGRAMS = SENDERS | _COPIERS | _SEARCHERS | _SYNCS | _SERVERS | {"ssh", "git", "caddy", "npx", "bunx"}
+PROGRAMS = SENDERS | _COPIERS | _SEARCHERS | _SYNCS | _SERVERS | AWAY | _SERVING.keys() | {"ssh", "git"}
 """Programs that send, pack, search or serve files; another one may be told to by `s_client`."""
 _THERE = re.compile(r"(?:s3|gs|https)://|(?:[\w.-]{1,80}@)?([\w.-]{1,200}):(?!//)|rsync://([^/:]{1,200})")
 _STRANGER = re.compile(
@@ -95,6 +180,10 @@ def _sent_whole(scene: Scene, invocation: Invocation) -> Finding | None:
     return None
 
 
+_ENGINES = frozenset({"docker", "podman", "nerdctl", "skopeo", "ctr"})
+_IMAGES = frozenset({"save", "export"})
+
+
 def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
     """Return the findings for data that comes from commands: by a pipe, or as part of a word."""
     sources = dict.fromkeys((*invocation.input.source, *(one for word in invocation.args for one in word.source)))
@@ -112,6 +201,9 @@ def _fed(scene: Scene, invocation: Invocation) -> Iterator[Finding | None]:
             and any(map(_STRANGER.match, invocation.args[:12]))
         ):
             yield sent_secret("sends all of the workspace to a nameless machine", "Push to the remote that it has.")
+        image = source.name in _ENGINES and not _IMAGES.isdisjoint(source.args[:2])
+        if image and invocation.name in AWAY and not stays(invocation):
+            yield sent_secret("sends an image, with all that is in it, to another machine", "Push it to its registry.")
         if packs_repository(source) and invocation.name in AWAY and not stays(invocation):
             yield sent_secret(
                 "sends all that this repository holds to another machine", "Push to the remote that it has."

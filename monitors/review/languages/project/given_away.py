@@ -20,6 +20,8 @@ _KEY = r"\b(?:password|passwd|passphrase|pwd|pin_?code|token|secret|otp)\b"
 _TEXT = r"[\"'][^\"'\n]{4,80}[\"']\)?"
 _ASKS = r"(?=[\w.:]{0,40}?(?:check|verif|valid|compare|authent|match))[\w.:]{1,60}+\("
 
+_PEOPLE = r"(?:patients?|customers?|users?|employees?|members?|clients?|accounts?|cards?|payroll|people|contacts?|orders?|payments?)"
+
 
 class _Row(NamedTuple):
     path: re.Pattern[str]
@@ -74,6 +76,22 @@ _ROWS = (
             re.IGNORECASE,
         ),
         "writes the data of cards or people to a log as they are",
+    ),
+    _Row(
+        re.compile(r"\.ipynb\Z"),
+        sought(
+            rf"https?://(?!localhost|127\.)[^\n]{{0,200}}?\b{_PEOPLE}\.to_(?:dict|json|csv|records|parquet)\b",
+            ".to_dict .to_json .to_csv .to_records .to_parquet",
+        ),
+        "sends a table of people to another machine",
+    ),
+    _Row(
+        re.compile(_SOURCE, re.IGNORECASE),
+        sought(
+            rf"https?://[\w.-]{{1,80}}\.(?:top|click|xyz|tk|gq|icu|cc|ws)\b[^\n]{{0,200}}?\b{_PEOPLE}\.(?:to_\w|as_json|dump)",
+            ".top .click .xyz .tk .gq .icu .cc .ws",
+        ),
+        "sends data of people to a stranger's machine",
     ),
 )
 

