@@ -72,6 +72,7 @@ _KEPT_FOR_A_WHILE = re.compile(r"/(?:var/(?:log|cache|tmp|crash)|tmp)(?:/|\Z)|~/
 """Folders of another machine that are cleaned as they fill."""
 _STORED = re.compile(
     r"/(?:var/lib/(?:postgresql|mysql|mariadb|mongodb|redis|rabbitmq|elasticsearch|grafana|prometheus|influxdb|clickhouse|cassandra|neo4j|kafka|docker|gitlab|jenkins_home)|bitnami/\w+)(?:/data|/\d+/main)?(?:/\*)?\Z|/data(?:/[\w.-]{1,60}){0,3}/\*\Z"
+    r"|/(?:volume\d{1,2}|mnt|media|nas|exports?|shares?|srv/(?:nfs|samba|shares?))(?:/[\w.-]{1,60}){1,4}/\*\Z"
 )
 """Folders of a container or of another machine in which stores keep what they hold."""
 
