@@ -95,10 +95,10 @@ def check(scene: Scene, verbs: list[str], given: Mapping[str, Any]) -> Iterator[
     if isinstance(url, str) and not _GOES.isdisjoint(verbs):
         scene.origins.append(Origin(PAGE, "made", _HERE if is_own(url) else url[:200]))
         return  # the address itself is judged for every tool
-    if _ACTS.isdisjoint(verbs):
+    texts = list(_texts(given)) if not _ACTS.isdisjoint(verbs) else list(_scripted(given))
+    if not texts:
         return
     past = scene.past.get(PAGE)
-    texts = list(_texts(given))
     if (past is not None and past.by == _HERE) or any(map(TRIAL.search, texts)):
         return
     said = " | ".join(texts)
@@ -113,6 +113,17 @@ def check(scene: Scene, verbs: list[str], given: Mapping[str, Any]) -> Iterator[
             "Go as far as the page before it, and let a person do it.",
             effect=effect("web", f"tells a page to {what}"),
         )
+
+
+_CLICKS = later(r"\.(?:click|submit|requestSubmit)\(")
+_JOINS = later(r"[-_#.'\"`()\[\]=]{1,9}")
+
+
+def _scripted(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a script clicks or submits, by the names that it gives to it, as words."""
+    for name in ("function", "script", "expression", "code"):
+        if isinstance(text := given.get(name), str) and _CLICKS.search(text[:MAX_TEXT]):
+            yield _JOINS.sub(" ", text[:MAX_TEXT])
 
 
 def _texts(given: Mapping[str, Any]) -> Iterator[str]:

@@ -135,7 +135,11 @@ def _by_telephone(invocation: Invocation) -> bool:
             return False
         fields = (word.partition("=") for word in invocation.args)
         return any(is_telephone(value.replace("%2B", "+")) for name, _, value in fields if _SAID.match(f"{name}="))
-    return any(is_telephone(word.partition("=")[2] if word[:2] == "--" and "=" in word else word) for word in addressed(invocation))  # fmt: skip
+    if invocation.name == "signal-cli":
+        named = invocation.operands(("-u", "-a", "--account", "-m", "--message", "-g", "--group-id"))
+        return named[:1] == ["send"] and any(map(is_telephone, named))
+    said = (word.partition("=")[2] if word[:2] == "--" and "=" in word else word for word in addressed(invocation))
+    return any(map(is_telephone, said))
 
 
 _SAID = re.compile(rf"[\"'\s{{,]*(?:{PEOPLE['recipients']})[\"']?(?:=|:)[\"'\s]*", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from monitors.review.checks.carried import (
     ACCOUNTS,
@@ -103,22 +104,24 @@ def _serves_home(scene: Scene, invocation: Invocation) -> Finding | None:
 
 _TO_LOOPBACK = re.compile(r"(?:\A|[=/:])(?:127\.0\.0\.1|localhost|\[?::1\]?)(?:\Z|:)")
 _GUEST = re.compile(r"(?:\A|://)(?:guest|anonymous|anon|ftp|upload|incoming|public|nobody)(?::[^@/\s]{0,40})?@(?!localhost\b|127\.)[\w.-]{1,200}", re.IGNORECASE)  # fmt: skip
-"""A login that anybody has, at another machine."""
+"""A login that all have, at another machine."""
 
 
 def _to_guests(invocation: Invocation) -> Finding | None:
-    """Return the finding for files that go to where anybody may log in and take them."""
+    """Return the finding for files that go to where all may log in and take them."""
     named = [word for word in invocation.args if word[:1] != "-"]
     sends = invocation.name in _SYNCS or invocation.input.given or any(map(_UPLOADS.match, invocation.args))
     to = named[-1:] if invocation.name in _SYNCS else named
-    if not sends or has(invocation, "-n", "--dry-run") or not any(map(_GUEST.search, to)):
+    guest = any(before in ("-u", "--user") and _AS_GUEST.match(after) for before, after in pairwise(invocation.args))
+    if not sends or has(invocation, "-n", "--dry-run") or not (guest or any(map(_GUEST.search, to))):
         return None
-    return sent_secret("sends files to where anybody may log in and take them", "Send them to a person's own login.")
+    return sent_secret("sends files to where all may log in and take them", "Send them to a person's own login.")
 
 
-_UPLOADS = re.compile(r"-[a-zA-Z]{0,4}T|--upload-file|put\b|mput\b|mirror -R")
+_AS_GUEST = re.compile(r"(?:anonymous|guest|anon)(?:[,:]|\Z)")
+_UPLOADS = re.compile(r"-[a-zA-Z]{0,4}T|--upload-file|(?:.{0,400}[;\s])?(?:put|mput|mirror -R)\b")
 _PERSONAL = re.compile(r"\b(?:ssn|social_?security\w{0,10}|dob|date_?of_?birth|birth_?date|iban|passport\w{0,10}|diagnos[ie]s|medical\w{0,20}|salar(?:y|ies)|tax_?id|card_?number|health\w{0,20})\b", re.IGNORECASE)  # fmt: skip
-"""Fields in which it stands what is nobody else's business."""
+"""Fields of what only the person and a few others may know."""
 _REACHES = re.compile(
     r"\b(?:e?mail|phone|address|(?:first_?|last_?|full_?)?name|birthday|zip|postcode)\b", re.IGNORECASE
 )

@@ -225,7 +225,13 @@ _STATES = (
         "approve in the name of a person",
         _words("review reviews pull request pr mr merge approval approvals deployment deployments vote"),
         _words("event state vote decision verdict action"),
-        _words("approve approved approval +2"),
+        _words("approve approved approval +2 10"),  # 10 is how Azure says it
+    ),
+    _Stated(
+        "approve in the name of a person",
+        _words("transition"),
+        _words("transition status name"),
+        _words("approve approved"),
     ),
     _Stated(
         "say that checks have passed",
@@ -309,9 +315,15 @@ def _states(row: _Stated, given: Mapping[str, Any]) -> bool:
     """Whether one of the fields of the row has one of its values, in the call or in a group within it."""
     for _, fields in islice(groups_of(given), 20):
         for name, value in islice(fields.items(), MAX_NAMED):
-            if str(name).lower() in row.fields and isinstance(value, str) and value.strip().lower() in row.values:
+            if str(name).lower() in row.fields and _plain_text(value) in row.values:
                 return True
     return False
+
+
+def _plain_text(value: object) -> str:
+    """Return a text or a number as it is compared; empty for all else."""
+    plain = isinstance(value, (str, int)) and not isinstance(value, bool)
+    return str(value)[:MAX_NAMED].strip().lower() if plain else ""
 
 
 _TELEPHONES = _listed("telephones") | {"sms", "mms", "imessage", "voice", "call"}

@@ -213,6 +213,8 @@ def test_what_only_stands_in_a_text_within_fields_is_not_run() -> None:
         ("desktop__run_applescript", {"script": 'tell application "Finder" to empty trash'}),
         ("github__create_pull_request_review", {"pull_number": 1, "event": "APPROVE"}),
         ("gitlab__approve_merge_request", {"merge_request_iid": 1}),
+        ("azure__update_pull_request", {"pullRequestId": 4, "vote": 10}),
+        ("jira__transition_issue", {"issueKey": "CHG-1", "transition": "Approved"}),
         ("github__create_commit_status", {"sha": "a", "state": "success", "context": "ci/unit-tests"}),
         ("github__update_check_run", {"check_run_id": 1, "conclusion": "success"}),
         ("pagerduty__manage_incidents", {"manage_request": {"incident_ids": ["Q"], "status": "resolved"}}),

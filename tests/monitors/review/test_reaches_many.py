@@ -44,6 +44,8 @@ def decided(tool: str, given: Mapping[str, object]) -> Decision:
         ("twilio api:core:messages:create --from +1 --to +4915112345678 --body hi", True),
         ("twilio api:core:messages:create --from +1 --to +15005550006 --body hi", False),
         ("aws sns publish --phone-number +4915112345678 --message hi", True),
+        ("signal-cli -u +4915100000 send -m hi +4915112345678", True),
+        ("signal-cli -u +4915100000 receive", False),
         ("curl https://api.twilio.com/2010-04-01/Accounts/a/Calls.json -d To=+4915112345678 -d From=+1", True),
         ("curl https://api.twilio.com/2010-04-01/Accounts/a/Calls.json -d To=+15005550006 -d From=+15005550006", False),
         ("rails runner 'User.find_each { |u| PromoMailer.promo(u).deliver_now }'", True),
