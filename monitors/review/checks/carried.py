@@ -5,9 +5,10 @@ asked of the name service, it leaves.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from monitors.contract.expressions import later
 from monitors.contract.origins import below
 from monitors.review.checks.secrets import INSTEAD, named_variable
 from monitors.review.rules import levels
@@ -53,7 +54,7 @@ _ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare", "compge
 
 def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Look for one secret that an invocation of one of `PROGRAMS` would carry away."""
-    if invocation.name in _SAYS and invocation.args[:1] and invocation.args[0] in _SAYS[invocation.name]:
+    if _begins(invocation, _SAYS.get(invocation.name, ())):
         yield from _said(scene, invocation)
     risk = _risk(invocation)
     if stays(invocation):
@@ -65,6 +66,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
         risk = levels.HARM
         what = next((told for path in _files(scene, invocation) for told in _told(scene, scene.within(path))), "")
         what = what or next((told for path in _files(scene, invocation) for told in _kept(scene, path)), "")
+        fed = invocation.input.source if "-" in invocation.args else ()
+        what = what or next(_told(scene, fed), "")
     else:
         what = next(_carried(scene, invocation), "")
     if what:
@@ -78,17 +81,19 @@ _PUTS = {
 """Programs that put files into places that others may read, with the subcommands by which they do."""
 
 
-_SAYS = {
-    "git": frozenset({"commit", "tag", "notes"}),
-    **dict.fromkeys(("gh", "glab", "hub"), frozenset({"issue", "pr", "mr", "release", "gist", "discussion", "snippet"})),
-    "jira": frozenset({"issue"}), "linear": frozenset({"issue"}), "acli": frozenset({"jira"}),
+_FORGE = (("issue",), ("pr",), ("mr",), ("release",), ("gist",), ("discussion",), ("snippet",))
+_SAYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "git": (("commit",), ("tag",), ("notes",)), **dict.fromkeys(("gh", "glab", "hub"), _FORGE),
+    "jira": (("issue",),), "linear": (("issue",),), "acli": (("jira",),),
+    **dict.fromkeys(("kubectl", "oc"), (("create", "configmap"), ("create", "cm"), ("annotate",), ("label",))),
 }  # fmt: skip
 """Programs that keep or publish what they are told for others to read, with the subcommands by which they do."""
 
 
 def _said(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
     """Yield the finding for a secret in a text that others are to read: a message, an issue, notes."""
-    for word in invocation.args[1:]:
+    fed = arg("-", source=invocation.input.source) if "-" in invocation.args else arg("")
+    for word in (*invocation.args[1:], fed):
         name = "" if word.known else secret_variable(word)
         what = named_variable(name) if name else next(_told(scene, word.source), "")
         what = what or ("the whole environment" if any(map(tells_all, word.source)) else "")
@@ -143,9 +148,9 @@ def _carried(scene: Scene, invocation: Invocation) -> Iterator[str]:
         if any(map(packs_repository, scene.within(path))):
             yield "all that this repository holds to another machine"
         yield from (
-            f"a copy of a database to another machine: `{one.text()}`"
+            f"a copy of all that a store holds to another machine: `{one.text()}`"
             for one in scene.within(path)
-            if one.name in DUMPS
+            if dumps(one)
         )
         if any(map(tells_all, scene.within(path))):
             yield "the whole environment, with what secrets are in it, to another machine"
@@ -179,14 +184,25 @@ def _told(scene: Scene, sources: tuple[Invocation, ...]) -> Iterator[str]:
             yield from _kept(scene, scene.path(word, source), dumps=True)
         if tells(source) or decrypts(source) or _holds(source) or shows_secret(scene, source):
             yield f"a secret to another machine: `{source.text()}`"
-        elif source.name in _WHOLE | _PACKS and scene.places.workspace:
+        elif scene.places.workspace and (handed := _handed_on(source)):
             there = scene.places.of(arg("x"), source.cwd) is Place.HOME
-            for word in source.args:
+            for word in handed:
                 if word[:1] != "-" and scene.places.project_secret(word):
                     yield f"secrets of the project to another machine: {word}"
                 named = "/" in word or word[:1] == "~" or (there and word[:1] != "-")
                 if named and scene.places.of(word, source.cwd) is Place.HOME:
                     yield f"a file of a person to another machine: {word}"
+
+
+def _handed_on(source: Invocation) -> Sequence[Arg]:
+    """Return the words that may name files whose whole text a command hands on."""
+    if source.name == "jq":
+        return [file for option, file in zip(source.args, source.args[2:], strict=False) if option in TAKEN_WHOLE]
+    return source.args if source.name in _WHOLE | _PACKS else ()
+
+
+TAKEN_WHOLE = frozenset({"--rawfile", "--slurpfile", "--argfile"})
+"""Options by which `jq` puts a whole file into what it makes, under a name that stands between."""
 
 
 def shows_secret(scene: Scene, source: Invocation) -> bool:
@@ -220,12 +236,36 @@ _HOLDS = {
 
 
 def _holds(source: Invocation) -> bool:
-    words = tuple(str(word) for word in source.args if word[:1] != "-")
-    return any(words[: len(begin)] == begin for begin in _HOLDS.get(source.name, ()))
+    named = source.args[-1:] if source.args[:1] == ["output"] else []  # one output, whose name says what it is
+    if (
+        source.name in _HOLDS
+        and named
+        and named[0].isidentifier()
+        and not names_secret(named[0])
+        and named != source.args
+    ):
+        return False
+    return _begins(source, _HOLDS.get(source.name, ()))
+
+
+def _begins(one: Invocation, beginnings: Iterable[tuple[str, ...]]) -> bool:
+    """Whether the words of a command that are no options begin in one of these ways."""
+    words = tuple(str(word) for word in one.args if word[:1] != "-")
+    return any(words[: len(begin)] == begin for begin in beginnings)
 
 
 DUMPS = frozenset({"pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport", "mydumper", "bq", "sqlcmd"})  # fmt: skip
 """Programs that print what a database holds."""
+_DUMPING = {
+    "adb": {"backup"}, "coredumpctl": {"dump"}, "etcdctl": {"snapshot"}, "consul": {"snapshot"}, "redis-cli": {"--rdb"},
+    "jcmd": {"GC.heap_dump"}, "influx": {"backup"}, "influxd": {"backup"}, "idevicebackup2": {"backup"},
+}  # fmt: skip
+"""Programs that copy all that a store, a telephone or a process holds, with the words by which they do."""
+
+
+def dumps(source: Invocation) -> bool:
+    """Whether a command copies all that a database, a telephone or a process holds."""
+    return source.name in DUMPS or not _DUMPING.get(source.name, set()).isdisjoint(source.args)
 
 
 def packs_repository(source: Invocation) -> bool:
@@ -263,6 +303,27 @@ def committed(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
         return
 
 
+def shown_on_web(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
+    """Yield the finding for a secret that is written to where a web server shows it to everybody."""
+    written: list[tuple[Arg, tuple[Invocation, ...]]] = [
+        (to.target, (invocation,)) for to in invocation.redirects if to.writes
+    ]
+    if invocation.name in PLACERS:
+        written += [(word, invocation.input.source) for word in invocation.operands()[-1:]]
+    for target, sources in written:
+        if _WEB.match(scene.path(target, invocation)) is None:
+            continue
+        copied = [scene.path(word, invocation) for word in invocation.operands()[:-1]]
+        kept = any(map(scene.places.project_secret, copied)) if invocation.name != "tee" else False
+        if kept or any(confides(scene, one) for one in (*sources, *invocation.input.source)):
+            yield sent_secret(f"shows a secret to all who ask the web server: {target}", INSTEAD)
+            return
+
+
+PLACERS = frozenset({"tee", "cp", "mv", "install", "ln", "sponge"})
+"""Programs that write to their last operand."""
+_WEB = later(r"/(?:var/www|srv/(?:www|http)|usr/share/nginx/html|usr/local/www|Library/WebServer)(?:/|\Z)")
+"""Directories that web servers show as they are installed."""
 _ALL_OF_IT = re.compile(r"-[a-z]*a|--all\Z")
 
 
@@ -284,7 +345,7 @@ def _gives_away(scene: Scene, path: str, by: Invocation | None) -> bool:
 
 def confides(scene: Scene, source: Invocation) -> bool:
     """Whether a command prints what no other machine may get: a secret, or the rows of a database of others."""
-    return tells(source) or tells_all(source) or decrypts(source) or source.name in DUMPS or shows_secret(scene, source)
+    return tells(source) or tells_all(source) or decrypts(source) or dumps(source) or shows_secret(scene, source)
 
 
 def tells(source: Invocation) -> bool:

@@ -171,7 +171,7 @@ def _among_words(scene: Scene, invocation: Invocation) -> Iterator[Finding | Non
     before = ""
     for word in invocation.args:
         first, is_path = word[:1], "/" in word
-        if invocation.mounts and first == "/":
+        if invocation.mounts and (first == "/" or scene.mounted(word, invocation, reads=True)):
             yield secret_at(scene, invocation, word)
         if first in "/~" and " " in word and marked(word[:MAX_WORD]):
             yield secret_at(scene, invocation, word)
@@ -300,7 +300,7 @@ def secret_in(scene: Scene, invocation: Invocation, text: str) -> Finding | None
 
 def secret_at(scene: Scene, invocation: Invocation, path: str) -> Finding | None:
     """Return the finding for reading the path, if it is a secret."""
-    shared = scene.mounted(arg(path), invocation) if invocation.mounts else ""
+    shared = scene.mounted(arg(path), invocation, reads=True) if invocation.mounts else ""
     if invocation.inside.startswith("container") and not shared:
         return None
     absolute = shared or scene.places.absolute(path, invocation.cwd)

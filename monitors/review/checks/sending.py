@@ -8,8 +8,9 @@ from monitors.review.checks.carried import (
     ACCOUNTS,
     AWAY,
     CLIENTS,
-    DUMPS,
+    TAKEN_WHOLE,
     asks_strangers,
+    dumps,
     packs_repository,
     shows_secret,
     stays,
@@ -140,7 +141,8 @@ def _of_people(invocation: Invocation) -> Iterator[Finding]:
     for source in invocation.input.source:
         files = any(_PEOPLE.search(word) and _FOR_TRIAL.search(word) is None for word in source.args)
         text = " ".join(source.args)[:MAX_TEXT]
-        if (files and (_REACHES.search(text) or any(map(collects, hosts)))) or (
+        whole = source.name == "jq" and not TAKEN_WHOLE.isdisjoint(source.args)
+        if (files and (whole or _REACHES.search(text) or any(map(collects, hosts)))) or (
             _PERSONAL.search(text)
             and source.name in _PICKS | {"psql", "mysql", "sqlite3", "mongosh", "csvcut", "mlr", "xsv"}
         ):
@@ -228,8 +230,8 @@ def _given_away(scene: Scene, invocation: Invocation, source: Invocation) -> Ite
         yield sent_secret(f"sends what a person copied to {what}", "Ask the person for what is needed.")
     if source.name in _WHOLE and ACCOUNTS.intersection(source.args):
         yield sent_secret(f"sends the accounts of this machine to {what}", "Send the one line that is needed.")
-    if source.name in DUMPS:
-        yield sent_secret(f"sends a copy of a database to {what}", "Keep the copy here.")
+    if dumps(source):
+        yield sent_secret(f"sends a copy of all that a store holds to {what}", "Keep the copy here.")
     if source in invocation.input.source and shows_secret(scene, source):
         yield sent_secret(f"sends what shows a secret to {what}", INSTEAD)
     packed = invocation.name in _RAW and invocation.args and source.name in _PACKERS
@@ -258,7 +260,7 @@ def _whole_stores(scene: Scene, invocation: Invocation) -> Iterator[Finding | No
     for word in invocation.args:
         if word[:1] == "-":
             continue
-        path = scene.path(word, invocation)
+        path = scene.mounted(word, invocation, reads=True) or scene.path(word, invocation)
         if "/." in path and scene.places.secret(f"{path}/x"):
             yield secret_at(scene, invocation, f"{word.rstrip('/')}/x")
         if _SECRET_DIRECTORY.match(path):

@@ -80,7 +80,9 @@ _STORED = re.compile(
 def in_own_container(invocation: Invocation, path: str) -> bool:
     """Whether a path is in a container that is thrown away, and nothing below it is of this machine."""
     return invocation.inside.startswith(OF_ITS_OWN) and not any(
-        inside and (inside == path or inside.startswith(path.rstrip("/") + "/")) for inside, _ in invocation.mounts
+        inside and (inside == path or inside.startswith(path.rstrip("/") + "/"))
+        for inside, _, fixed in invocation.mounts
+        if not fixed
     )
 
 

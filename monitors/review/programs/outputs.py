@@ -26,6 +26,7 @@ _SHORT = {
     "gpg": ("-o", "--output"), "gpg2": ("-o", "--output"), "openssl": ("-out", "-keyout", "-CAserial"), "ssh-keygen": ("-f",), "age": ("-o", "--output"),
     "pandoc": ("-o", "--output"), "dot": ("-o",), "script": ("-O",), "tsc": ("--outFile", "--outDir"), "mypy": ("--junit-xml", "--html-report"), "xxd": (),
     **dict.fromkeys(("pg_dump", "pg_dumpall"), ("-f", "--file")), **dict.fromkeys(("mysqldump", "mariadb-dump"), ("-r", "--result-file")),
+    "coredumpctl": ("-o", "--output"), "adb": ("-f",),
     "mongodump": ("-o", "--out", "--archive"), "mongoexport": ("-o", "--out"), "gtester": ("-o",), "aria2c": ("-o", "--out"), "yt-dlp": ("-o", "--output"), "unzip": ("-d",), "tar": ("-C", "--directory"), "bsdtar": ("-C", "--directory"), "7z": (), "git": ("--output",), "iptables-save": ("-f",), "date": (),
     "find": ("-fprint", "-fprintf", "-fprint0", "-fls"), "sqlite3": (), "screencapture": (), "gs": ("-o",), "convert": (), "msgfmt": ("-o",), "time": ("-o", "--output"), "logrotate": ("-s", "--state"), "split": (),
     "xmllint": ("-o", "--output"), "jq": (), "nc": (), "bison": ("-o",), "flex": ("-o",), "protoc": ("--python_out", "--go_out"), "sox": (), "restic": ("--target",), "cpio": ("-D",), "objcopy": (), "mkisofs": ("-o",), "genisoimage": ("-o",), "xorriso": ("-outdev",),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitors.contract.actions import Ground, Origin, Touch
+from monitors.contract.origins import below
 from monitors.review.languages.project.recipes import Recipe
 from monitors.review.rules.findings import Finding
 from monitors.review.rules.rules import RuleBook
@@ -192,12 +193,18 @@ class Scene:
         """The absolute path that a word of the invocation names."""
         return self.places.absolute(word, invocation.cwd)
 
-    def mounted(self, word: Arg, invocation: Invocation) -> str:
-        """The path of this machine that a word names in a container; empty if it names one of the container's own."""
+    def mounted(self, word: Arg, invocation: Invocation, *, reads: bool = False) -> str:
+        """The path of this machine that a word names in a container; empty if it names one of the container's own.
+
+        To one that only reads, what the container may not write is of this machine as well.
+        """
         if not invocation.mounts or not word.known:
             return ""
-        path = self.places.absolute(word, "/") if word[:1] == "/" else ""
-        for inside, host in invocation.mounts:
+        within = word[:1] != "/" and any(inside and below(invocation.cwd, inside) for inside, *_ in invocation.mounts)
+        path = self.places.absolute(word, invocation.cwd if within else "/") if word[:1] == "/" or within else ""
+        for inside, host, fixed in invocation.mounts:
+            if fixed and not reads:
+                continue
             if not path and not inside:
                 return self.places.absolute(word, host)
             if path and inside and (path == inside or path.startswith(inside.rstrip("/") + "/")):

@@ -92,8 +92,8 @@ class Setting(NamedTuple):
     """Its surroundings if not this machine: `container` or `host NAME`; empty for here."""
     depth: int = 0
     """How many scripts deep it stands: 0 for what was typed."""
-    mounts: tuple[tuple[str, str], ...] = ()
-    """Directories of a container with the directories of this machine that show there."""
+    mounts: tuple[tuple[str, str, bool], ...] = ()
+    """Directories of a container with those of this machine that show there, and whether they may not be written."""
 
 
 HERE = Setting()

@@ -1,10 +1,10 @@
 """Looking through launchers: from `sudo env A=b timeout 5 rm x` to `rm x`."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from monitors.review.shell.invocation import Arg, Input, Invocation, arg, program_name
+from monitors.review.shell.invocation import Arg, Input, Invocation, Setting, arg, program_name
 from monitors.review.shell.launchers import LauncherLayout
 from monitors.review.shell.shells import SHELLS
 
@@ -334,9 +334,23 @@ _LISTS = re.compile(r"(?:ls-files|ls-tree|diff|status)\Z")
 """Subcommands of git that name files below the working directory."""
 
 
+_FINDERS: Mapping[str, tuple[str, ...]] = {
+    "gfind": (), "bfs": (), "lfs": ("find",), "beegfs-ctl": ("--find",), "mfs": ("find",), "hdfs": ("dfs", "-find"), "hadoop": ("fs", "-find"),
+}  # fmt: skip
+"""Programs that search as `find` does, with the subcommand behind which its words stand."""
+
+
+def _as_find(source: Invocation) -> Invocation:
+    """Return a search of another file system as the same said to `find`."""
+    subcommand = _FINDERS.get(source.name)
+    if subcommand is None or tuple(source.args[: len(subcommand)]) != subcommand:
+        return source
+    return Invocation(arg("find"), source.args[len(subcommand) :], Setting(source.cwd))
+
+
 def listed(sources: Iterable[Invocation]) -> Iterator[Arg]:
     """Yield the possible output of a search among the commands, as a path: `~/src/{}` for `find ~/src -name x`."""
-    for source in sources:
+    for source in map(_as_find, sources):
         if source.name == "find":
             yield from (arg(found_below(root, source), known=root.known, glob=True) for root in roots(source))
         elif source.name == "ls":

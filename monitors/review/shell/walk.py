@@ -151,7 +151,7 @@ class Walk:
         self._locals: set[str] = set()
         self._elevated = False
         self._inside = ""
-        self._mounts: tuple[tuple[str, str], ...] = ()
+        self._mounts: tuple[tuple[str, str, bool], ...] = ()
         self._search_path = variables.get("PATH", "")
         self._looked_up: set[str] = set()
 
@@ -791,7 +791,7 @@ class Walk:
             invocation.elevated or (launcher.elevates and not inner.inside),
             _setting_of(invocation, inner) or invocation.inside,
             invocation.depth,
-            tuple((inside, self._state.path(host)) for inside, host in mounted(invocation))
+            tuple((inside, self._state.path(host), fixed) for inside, host, fixed in mounted(invocation))
             if inner.inside.startswith("container") and not invocation.inside
             else invocation.mounts,
         )

@@ -97,6 +97,8 @@ def _checks(scene: Scene, invocation: Invocation, uses: Uses | None) -> Iterator
             yield secrets.secret_at(scene, invocation, redirect.target)
         if _CONNECTS.match(redirect.target) or redirect.operator in (">&", "<&"):
             yield from _connected(scene, invocation, redirect)
+    if invocation.redirects or invocation.name in carried.PLACERS:
+        yield from carried.shown_on_web(scene, invocation)
     if invocation.assignments:
         yield from environment.check(scene, invocation)
     if not invocation.program:

@@ -84,8 +84,10 @@ _NO_HOST = re.compile(r"[\w][\w.-]*\Z")
 """The name of a volume; what names a directory has a slash, or is `.`."""
 
 
-def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg]]:
-    """Yield each directory of a container that `docker run` lets it write, with what it shows of this machine.
+def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg, bool]]:
+    """Yield each directory of a container that is one of this machine, by an option of `docker run`, with which it is.
+
+    Beside them stands whether it is only shown, and not to be written.
 
     The container's working directory stands beside an empty name, if it is one of them.
     """
@@ -95,7 +97,7 @@ def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg]]:
         else (word, after)
         for word, after in pairwise((*invocation.args, arg("")))
     ]
-    found: list[tuple[str, Arg]] = []
+    found: list[tuple[str, Arg, bool]] = []
     for option, value in pairs:
         if option not in _MOUNTS or not value.known:
             continue
@@ -107,13 +109,13 @@ def mounted(invocation: Invocation) -> Iterator[tuple[str, Arg]]:
         else:
             host, inside, flags, *_ = (*value.split(":"), "", "", "")
             fixed = "ro" in flags.split(",")
-        if host and inside[:1] == "/" and not fixed and not _NO_HOST.match(host):
-            found.append((posixpath.normpath(inside), arg(host)))
+        if host and inside[:1] == "/" and not _NO_HOST.match(host):
+            found.append((posixpath.normpath(inside), arg(host), fixed))
     yield from found
     workdir = next((value for option, value in pairs if option in ("-w", "--workdir")), None)
-    for inside, host in found:
+    for inside, host, fixed in found:
         if workdir is not None and (workdir == inside or workdir.startswith(inside.rstrip("/") + "/")):
-            yield "", arg(posixpath.join(host, posixpath.relpath(workdir, inside)))
+            yield "", arg(posixpath.join(host, posixpath.relpath(workdir, inside))), fixed
 
 
 OF_ITS_OWN = "container of its own"
