@@ -9,6 +9,10 @@ from supervisor.protocol.kinds.stamp import EventStamp
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
+SETTLING_SECONDS = 3_600.0
+"""How long a clock is not trusted for what is lost by it. A machine that starts with a wrong one has it set once there
+is a network; chrony and systemd-timesyncd ask again within 17 and 34 minutes at the latest."""
+
 
 class Clock:
     """The machine's clocks. Events carry what it says; nothing that decides asks it."""
@@ -49,3 +53,29 @@ class Clock:
             return _BOOT_ID.read_text().strip()
         except OSError:
             return ""
+
+
+class SteadyTime:
+    """The time by which something is old enough to be removed: a clock that is set ahead makes nothing old.
+
+    Args:
+        clock: The machine's clocks.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._began = clock, clock.mono()
+        self._settled: tuple[float, float] | None = None
+
+    def now(self) -> float:
+        """Return Unix time, no later than time has passed since the clock was first trusted; until then 0."""
+        wall, mono = self._clock.wall(), self._clock.mono()
+        if self._settled is None:
+            if self.settles_in() > 0:
+                return 0.0
+            self._settled = wall, mono
+        at, since = self._settled
+        return min(wall, at + mono - since)
+
+    def settles_in(self) -> float:
+        """Return the seconds until the clock is trusted."""
+        return max(0.0, self._began + SETTLING_SECONDS - self._clock.mono())

@@ -21,7 +21,7 @@ from supervisor.core.board import Board
 from supervisor.protocol.commands import Capture
 from supervisor.runtime.checkpointing.manager import CheckpointManager, WatchedWorkspace
 from supervisor.runtime.checkpointing.worktrees import Worktrees
-from supervisor.runtime.clock import Clock
+from supervisor.runtime.clock import Clock, SteadyTime
 from supervisor.runtime.incidents.feed import NoteFault
 from supervisor.runtime.log import log
 
@@ -78,7 +78,7 @@ class CheckpointUpkeep:
         self._board = board
         self._manager = manager
         self._fault = fault
-        self._clock = clock
+        self._clock, self._time = clock, SteadyTime(clock)
         self._policy = policy
         self._tidied_at: dict[Path, float] = {}
         """When each store was last looked after, on the clock that never goes back."""
@@ -128,7 +128,7 @@ class CheckpointUpkeep:
 
     async def _tidy(self, store: Store) -> None:
         """Settle, drop and pack, if something came to the store since or time may have made something old."""
-        now, policy, held = self._clock.wall(), self._policy, self._board.projects.needs(str(store.project))
+        now, policy, held = self._time.now(), self._policy, self._board.projects.needs(str(store.project))
         try:
             done = await self._manager.stores.until_cancelled(
                 lambda stop: maintain(store, now, policy, held=held, stop=stop)

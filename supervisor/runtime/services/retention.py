@@ -12,7 +12,7 @@ import anyio.to_thread
 from host.folders import below, remove_folder
 from monitors.contract.wording import counted
 from supervisor.core.board import Board
-from supervisor.runtime.clock import Clock
+from supervisor.runtime.clock import Clock, SteadyTime
 from supervisor.runtime.incidents.feed import IncidentFeed
 from supervisor.runtime.log import log
 from supervisor.runtime.processes.earlier_life import launches
@@ -35,7 +35,9 @@ async def forget_what_is_old(
     report_days: int,
     days: int | None,
 ) -> None:
-    """Remove what is kept no longer, once a day for as long as the daemon runs.
+    """Remove what is kept no longer, an hour after the start and then once a day.
+
+    What was sealed needs no clock, and goes at the start.
 
     Args:
         board: All agents.
@@ -47,11 +49,14 @@ async def forget_what_is_old(
         days: How long anything is kept; None for ever.
         cut: Removes files of the journal that are older than a Unix time; returns how many.
     """
+    time = SteadyTime(clock)
+    wait = time.settles_in()
     while True:
-        now = clock.wall()
-        await incidents.prune(now, min(report_days, days or report_days))
         over = [one.agent for one in board.summaries() if one.state.ended]
         await anyio.to_thread.run_sync(forget_sealed, agents, over)
+        await anyio.sleep(wait)
+        now, wait = time.now(), DAY_SECONDS
+        await incidents.prune(now, min(report_days, days or report_days))
         if days is not None:
             ended = {one.agent: one.ended_at for one in board.summaries() if one.ended_at is not None}
             old = [agent for agent, at in ended.items() if at < now - days * DAY_SECONDS]
@@ -61,7 +66,6 @@ async def forget_what_is_old(
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
             if removed := await cut(now - days * DAY_SECONDS):
                 log.info("removed %s of the journal, as audit.retain_days says", counted(removed, "file"))
-        await anyio.sleep(DAY_SECONDS)
 
 
 def forget_sealed(agents: Path, ended: Iterable[str]) -> None:

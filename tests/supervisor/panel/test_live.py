@@ -182,7 +182,10 @@ class DaysLater(Clock):
         return super().wall() + 10 * 86_400
 
 
-async def test_a_timeline_goes_on_while_the_journal_begins_new_files_and_after_old_ones_are_gone(base: Base) -> None:
+async def test_a_timeline_goes_on_while_the_journal_begins_new_files_and_after_old_ones_are_gone(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("supervisor.runtime.clock.SETTLING_SECONDS", 0.0)
     calls = [f"touch file-{n}-" for n in range(8)]
     base.plan(*calls)
     async with panel(base) as shown, shown.person() as person:

@@ -18,6 +18,11 @@ pytestmark = pytest.mark.slow
 WAITS = "begin()\nwhile True:\n    hear()"
 
 
+@pytest.fixture(autouse=True)
+def _clocks_that_are_trusted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.runtime.clock.SETTLING_SECONDS", 0.0)
+
+
 class TenDaysLater(Clock):
     """The clock on the wall has gone on."""
 
@@ -50,6 +55,16 @@ async def test_what_an_agent_printed_goes_some_days_after_its_end_and_the_rest_o
     async with served(base) as (daemon, _):
         assert daemon.board.summary("done").state is AgentState.DONE
     assert "done" in {event.agent for event in base.events(events.TaskSubmitted)}, "the journal has it"
+
+
+async def test_nothing_goes_by_a_clock_that_may_be_set_right_yet(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    await one_that_ended_and_one_that_lives(base)
+    base.config["audit"] = {"store": "full", "retain_days": 9}
+    (base.places.agents / "done" / "seal").write_text("left by a daemon that was killed")
+    monkeypatch.setattr("supervisor.runtime.clock.SETTLING_SECONDS", 3_600.0)
+    async with served(base, clock=TenDaysLater()):
+        await until(lambda: not (base.places.agents / "done" / "seal").exists())  # needs no clock, and comes first
+    assert (base.places.agents / "done" / "exit.json").exists()
 
 
 @pytest.mark.parametrize("audit", [{}, {"retain_days": 11}])
