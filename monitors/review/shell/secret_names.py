@@ -79,7 +79,7 @@ _OWN_HOST = re.compile(
 )
 """Hosts of this machine and of one's own network."""
 _COLLECTS = re.compile(
-    r"(?:\A|\.)(?:webhook\.site|requestbin\.\w+|(?:m|en[\w-]*)\.pipedream\.net|beeceptor\.com|burpcollaborator\.net|oast(?:ify)?\.\w+|interact\.sh|requestcatcher\.com|hookbin\.com|postb\.in|ptsv\d\.com|mockbin\.\w+|webhook\.\w+|canarytokens\.\w+|pastebin\.com|transfer\.sh|0x0\.st|file\.io|termbin\.com|hastebin\.com|ngrok(?:-free)?\.\w+|trycloudflare\.com)\Z"
+    r"(?:\A|\.)(?:webhook\.site|requestbin\.\w+|(?:m|en[\w-]*)\.pipedream\.net|beeceptor\.com|burpcollaborator\.net|oast(?:ify)?\.\w+|interact\.sh|requestcatcher\.com|hookbin\.com|postb\.in|ptsv\d\.com|mockbin\.\w+|webhook\.\w+|canarytokens\.\w+|pastebin\.com|transfer\.sh|0x0\.st|file\.io|termbin\.com|hastebin\.com|dpaste\.\w+|paste\.rs|ix\.io|sprunge\.us|clbin\.com|rentry\.co|jsonbin\.io|catbox\.moe|gofile\.io|bashupload\.com|tmpfiles\.org|filebin\.net|temp\.sh|x0\.at|anonfiles?\.\w+|ngrok(?:-free)?\.\w+|trycloudflare\.com)\Z"
 )
 """Hosts that take whatever they are sent, and show it to those who set them up."""
 _HOST = re.compile(r"[a-z]{2,10}://(?:[^@/\s]{0,200}@)?(\[[^\]]{1,60}\]|[\w.-]{1,253})", re.IGNORECASE)

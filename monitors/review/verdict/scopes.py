@@ -80,7 +80,7 @@ _PRODUCTION = re.compile(
 )
 _SELECTS = frozenset({"select", "use-context", "set-context", "switch", "use", "target", "set", "checkout", "activate"})
 """Subcommands by which a program is told what all later calls of it are about."""
-_CHANGES = frozenset({"apply", "deploy", "sync", "rollout", "up", "upgrade", "update", "install", "set", "scale", "restart", "patch", "promote", "migrate", "migration", "release", "run", "trigger", "submit", "publish", "push", "replace", "edit", "create", "import", "start", "invoke", "reload", "resize", "failover", "switchover", "redeploy", "rollback", "cutover", "modify", "change", "put", "down", "stop", "kill", "rm", "remove", "pause", "recreate"})  # fmt: skip
+_CHANGES = frozenset({"apply", "deploy", "sync", "rollout", "up", "upgrade", "update", "install", "set", "scale", "restart", "patch", "promote", "migrate", "migration", "release", "run", "trigger", "submit", "publish", "push", "replace", "edit", "create", "import", "start", "invoke", "reload", "resize", "failover", "switchover", "redeploy", "rebuild", "rollback", "cutover", "modify", "change", "put", "down", "stop", "kill", "rm", "remove", "pause", "recreate"})  # fmt: skip
 """Verbs by which a program of others' machines changes them, in part or whole."""
 _REHEARSES = re.compile(
     r"--(?:dry-?run|check|plan|what-?if|preview|noop|no-op|diff|validate-only|no-execute-changeset|help|list-tasks|list-hosts|syntax-check)(?:=(?!none|false).*)?\Z"
