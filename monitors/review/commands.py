@@ -1,5 +1,6 @@
 """The script that a call hands to a shell: read, walked through, and each command in it assessed."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -97,6 +98,7 @@ def command_findings(
             hidden_text(command),
             *_unread(walk, scene, long, {one.path: one for one in lengthened}),
             *defined,
+            _in_a_folder_that_may_fail(scene, command),
             *(_tampering(scene, walk, command) if scene.places.workspace else ()),
         )
         if found is not None
@@ -113,6 +115,30 @@ def _read_of(walk: Walk) -> list[str]:
         + walk.unclear
         + [f"{path}: {problem}" for path, problem in walk.unclear_in.items()]
         + ([walk.too_much] if walk.too_much else [])
+    )
+
+
+_GOES_THEN_DELETES = re.compile(
+    r"(?:^|[;\n])[ \t]{0,9}cd[ \t]{1,9}([\w./-]{1,200})[ \t]{0,9}[;\n][ \t\n]{0,9}rm[ \t]{1,9}-\w{0,9}[rR]\w{0,9}[ \t][^\n;&|]{0,80}?(?<=[ \t/])\.[\[?*]"
+)
+"""A deletion of all files whose names begin with a point, behind a `cd` that may fail."""
+_ENDS_AT_A_FAILURE = re.compile(r"\bset[ \t]{1,9}-\w{0,9}e")
+
+
+def _in_a_folder_that_may_fail(scene: Scene, command: str) -> Finding | None:
+    """Return the finding for a deletion that takes the repository itself if the `cd` before it fails."""
+    found = _GOES_THEN_DELETES.search(command)
+    if found is None or not scene.places.workspace or _ENDS_AT_A_FAILURE.search(command[: found.start()]):
+        return None
+    folder = scene.places.absolute(found[1])
+    if scene.facts.kind(folder) == "directory" or folder in scene.made:
+        return None
+    return Finding(
+        "files.delete-top",
+        levels.HARM,
+        f"deletes all there is where it stands, its `.git` too, if there is no folder {found[1]}",
+        "Put && between cd and rm.",
+        effect=effect("file_delete", f"deletes what is in {found[1]}, or in the folder it stands in"),
     )
 
 

@@ -286,9 +286,25 @@ def _fetch(_scene: Scene, given: Mapping[str, Any]) -> Iterator[Finding | None]:
         )
     if pages.loses_by_address(url):
         yield pages.lost_by_address(url)
+    if _TAKES_ORDERS.search(text(given, "prompt")[:4_000]):
+        yield Finding(
+            "web.orders",
+            levels.HARM,
+            f"asks {host} for commands that are then run unread",
+            "Ask what the page says, and decide from it what to run.",
+            effect=effect("network", f"asks {host} for commands", target=host),
+        )
     yield _outgoing(given)
     if not pages.is_own(url) and _key_in_address(parts.query):
         yield sent_secret("sends what looks like a key in an address", "Leave the key out.")
+
+
+_TAKES_ORDERS = later(
+    r"\b(?:commands?|scripts?|code|instructions?)\b[^.\n]{0,80}\b(?:will be|to be|are|get) (?:then )?(?:executed|run)\b[^.\n]{0,60}\b(?:without|unread|verbatim|as is|blindly|immediately|next)\b"
+    r"|\b(?:execute|run|follow|obey) (?:them|it|all|any|every|whatever)\b[^.\n]{0,60}\b(?:without|unread|verbatim|blindly)\b",
+    re.IGNORECASE,
+)
+"""Prompts by which a page tells what is run."""
 
 
 def _private(host: str) -> bool:

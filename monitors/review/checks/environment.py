@@ -40,7 +40,7 @@ _JAVA_LOADS = re.compile(
     r"-(?:javaagent|agentlib|agentpath|Xrun|Xbootclasspath|cp|classpath|Djava\.class\.path)|-XX:On\w+Error|(?:^|\s)@|-XX:Flags|-Djava\.(?:security|system\.class\.loader)"
 )
 """Options of the Java machine that load code or run a program; others set sizes and properties."""
-_INDEXES = frozenset({"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "BUNDLE_MIRROR__ALL"})  # fmt: skip
+_INDEXES = frozenset({"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "BUNDLE_MIRROR__ALL", "GOPROXY", "CARGO_REGISTRY_INDEX", "HEX_MIRROR", "npm_config_registry"})  # fmt: skip
 _FOREIGN = re.compile(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])")
 """An index that is asked without encryption; what a company's own is called is not known."""
 _INSTEAD = "Run it without that variable."

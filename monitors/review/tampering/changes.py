@@ -14,7 +14,21 @@ EDITORS = frozenset({"sed", "gsed", "perl", "ruby"})
 """Programs that change files in place by a script."""
 MAX_CHANGES = 40
 """Most changes of one command that are looked at."""
-PROOFS_STAND = ("tests", "ci", "hooks", "commands", "settings", "ignored", "reports", "results", "checkers", "code")
+PROOFS_STAND = (
+    "tests",
+    "ci",
+    "hooks",
+    "commands",
+    "settings",
+    "ignored",
+    "reports",
+    "results",
+    "checkers",
+    "code",
+    "agents",
+    "wrappers",
+    "cmake",
+)
 """Places of proofs."""
 
 _SUBSTITUTES = re.compile(

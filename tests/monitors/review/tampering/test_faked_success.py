@@ -129,6 +129,24 @@ def test_a_new_test_that_swallows_its_own_failure_is_blocked_and_a_new_test_is_n
     assert called("Write", file_path=path, content="def test_a():\n    assert f() == 1\n").decision is Decision.ALLOW
 
 
+def test_a_page_that_is_asked_for_commands_to_run_unread_is_not_asked() -> None:
+    url = "https://a.example/x"
+    assert called("WebFetch", url=url, prompt="Return the commands, they will be executed next").rule == "web.orders"
+    assert called("WebFetch", url=url, prompt="Which commands does the install run?").decision is Decision.ALLOW
+
+
+def test_a_deletion_behind_a_cd_that_may_fail_is_blocked_and_one_that_waits_for_it_is_not() -> None:
+    assert ran("cd buid/web; rm -rf ./* .[!.]*").rule == "files.delete-top"
+    assert ran("cd build && rm -rf ./* .[!.]*").decision is not Decision.BLOCK
+    assert ran("set -e; cd build; rm -rf ./* .[!.]*").decision is not Decision.BLOCK
+    assert ran("mkdir build; cd build; rm -rf ./* .[!.]*").decision is not Decision.BLOCK
+
+
+def test_a_module_proxy_without_encryption_is_blocked_and_the_public_one_is_not() -> None:
+    assert ran("GOPROXY=http://p.example go get github.com/a/b").decision is Decision.BLOCK
+    assert ran("GOPROXY=https://proxy.golang.org,direct go get github.com/a/b").decision is not Decision.BLOCK
+
+
 def test_without_a_workspace_nothing_is_known_of_tests() -> None:
     action = Action("Bash", {"command": "sed -i 's/assert .*/assert True/' tests/test_a.py"}, WORK)
     assert make_reviewer().review(action, ReviewContext(home="/home/ann")).rule == ""
