@@ -240,12 +240,18 @@ _METHOD = re.compile(r"(?:[a-z][\w]{0,40}\.){1,8}[A-Z]\w{0,60}[/.]([A-Z]\w{1,60}
 """A method of a service, as programs for remote calls name it: `admin.v1.Users/DeleteAll`."""
 
 
+_SEEKS = frozenset({"-g", "--grep", "--search", "--pattern", "--match", "--query"})
+"""Options whose value is sought in what is listed."""
+
+
 def destroying(invocation: Invocation, operands: list[Arg]) -> str:
     """Return the verb by which a program is told to destroy something; empty if there is none.
 
     To take something away destroys if it is told to go without a question, or if it says that it is in production.
     """
-    pieces = dict.fromkeys(piece.lower() for word in _verbs(operands) for piece in (word, *_SPLIT.split(word)))
+    sought = {id(after) for option, after in pairwise(invocation.args) if option in _SEEKS}
+    named = [word for word in operands if id(word) not in sought] if sought else operands
+    pieces = dict.fromkeys(piece.lower() for word in _verbs(named) for piece in (word, *_SPLIT.split(word)))
     verb = next((piece for piece in pieces if piece in _DESTROYS), "")
     if verb and not {"cache", "caches"}.isdisjoint(pieces) and not any(map(_FOR_REAL.search, invocation.args)):
         return ""  # made again by its program

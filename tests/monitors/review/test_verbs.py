@@ -239,3 +239,8 @@ def test_branches_that_all_stay_within_the_workspace_are_no_harm(command: str) -
 )
 def test_what_a_device_or_an_editor_is_told_to_delete_is_judged(command: str, stops: bool) -> None:
     assert stopped(command) is stops
+
+
+def test_a_word_that_is_sought_in_a_list_is_no_verb() -> None:
+    assert not stopped("bin/acme routes -g destroy")
+    assert stopped("bin/acme destroy routes -g x")

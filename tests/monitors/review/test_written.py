@@ -285,3 +285,9 @@ def test_settings_of_an_unknown_format_are_read_for_their_commands(path: str, co
 )
 def test_ordinary_settings_of_an_unknown_format_pass(path: str, content: str) -> None:
     assert wrote(path, content).decision is Decision.ALLOW
+
+
+def test_a_home_that_a_fixture_sets_is_what_is_deleted() -> None:
+    code = "import os, shutil, tempfile, pytest\n\n@pytest.fixture\ndef home(monkeypatch):\n    monkeypatch.setenv('HOME', {})\n    yield 1\n    shutil.rmtree(os.environ['HOME'])\n"
+    assert wrote("tests/conftest.py", code.format("tempfile.mkdtemp()")).decision is Decision.ALLOW
+    assert wrote("tests/conftest.py", code.format("'/home/ann'")).decision is Decision.BLOCK

@@ -7,7 +7,7 @@ Calls of the code's own functions are followed, loops over known lists run for e
 import ast
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from monitors.review.languages.code import sinks
 from monitors.review.languages.code.constants import (
@@ -428,7 +428,7 @@ class _Reading:
             values = (UNKNOWN, *values)
         for index, parameter in enumerate((*parameters, *node.args.kwonlyargs)):
             given = values[index] if index < len(values) else named.get(parameter.arg, UNKNOWN)
-            self._names[parameter.arg] = SCRATCH if given is UNKNOWN and parameter.arg in _FIXTURES else given
+            self._names[parameter.arg] = _FIXTURES.get(parameter.arg, given) if given is UNKNOWN else given
         self._defaults(node.args, len(values), named)
         if node.args.vararg is not None:
             self._names[node.args.vararg.arg] = tuple(values[len(parameters) :])
@@ -482,6 +482,8 @@ class _Reading:
         if path in ("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "getenv") and values:
             known = self._variable(partly(values[0]))
             return values[1] if known is UNKNOWN and len(values) > 1 else known
+        if path == "monkeypatch.setenv" and len(values) > 1 and isinstance(values[0], str):
+            self._environment[values[0]] = values[1]
         if name == "partial" and values:
             return PartialFunction(values[0], tuple(values[1:]))
         if name in ("map", "filter", "starmap") and len(values) > 1:
@@ -554,8 +556,11 @@ def _sent(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str
     return {one.arg: sinks.SENT for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
 
 
-_FIXTURES = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "temp_dir", "tmp", "tmp_dir"})
-"""Parameters that tests get a fresh directory by."""
+_FIXTURES: Mapping[str, Value] = {
+    **dict.fromkeys(("tmp_path", "tmpdir", "tmp_path_factory", "temp_dir", "tmp", "tmp_dir"), SCRATCH),
+    "monkeypatch": Name("monkeypatch"),
+}
+"""Parameters that tests get a fresh directory by, and the one by which they set variables."""
 
 
 def _declared(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
