@@ -62,6 +62,7 @@ HOSTILE = {
     + "psql < f;" * 290,
     "an expression's worst: beginnings of a call": "perl -e '" + "exec( " * (SIZE // 6) + "'",
     "an expression's worst: quotes behind backslashes": "perl -e '" + '\\"' * (SIZE // 2) + ".delete('",
+    "an expression's worst: blanks in scripts of sed": ("sed -e 'a" + " " * 640 + "b' a\n") * (SIZE // 654),
     "subscripts in subscripts": ("x[" * 1_000 + "\n") * (SIZE // 2_001),
     "redirections": ("a" + " <b >c" * 60 + "\n") * (SIZE // 362),
     "python of many names": "python3 - <<'X'\n"
