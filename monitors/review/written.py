@@ -15,6 +15,7 @@ from monitors.review.languages.project.openings import openings, switched_off
 from monitors.review.languages.project.project_files import pieces, recipes_of
 from monitors.review.languages.project.projects import merge
 from monitors.review.languages.project.recipes import Recipe
+from monitors.review.languages.project.trust import distrusts
 from monitors.review.origins import MAX_BY
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -60,6 +61,11 @@ def findings(
         instead = "Leave it on, or ask the person."
         yield _leaves(scene, path, "infrastructure.opens", "infrastructure", why, instead, f"turns {key} off")
         return
+    for what in distrusts(within, replaced or before, "\n".join(texts)):
+        instead = "Leave the check in, or ask the person."
+        why = f"where it no longer checks {what}"
+        yield _leaves(scene, path, "code.unchecked", "security", why, instead, f"no longer checks {what}")
+        return
     opened = {*openings(within, before), *given_away(within, before)}
     for text in texts:
         for why in given_away(within, text):
@@ -81,6 +87,11 @@ def findings(
         for recipe in recipes_of(path, text):
             if recipe in known:
                 continue
+            if recipe.elsewhere and _said_by_anybody(recipe, text):
+                why = "which runs what anybody writes into a comment or an issue"
+                instead = "Give it to the script by a variable of its environment."
+                yield _leaves(scene, path, "ci.runs-strangers", "startup", why, instead, "runs strangers' words")
+                return
             found = max(_judged(scene, recipe), key=lambda one: one.risk, default=None)
             if found is not None and (found.risk >= levels.HARM or found.stop) and not _had(scene, known, found):
                 shown = scene.places.shown(path)
@@ -113,6 +124,19 @@ _RUNS_REQUESTS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 """A workflow that has secrets, checks out the code of a request, and runs something."""
+
+
+_WORDS_OF_OTHERS = re.compile(r"\$github_event_(?:comment|issue|discussion|review)_(?:body|title)\b")
+_WORDS_OF_REQUESTS = re.compile(r"\$github_event_pull_request_(?:body|title|head_ref|head_label)\b|\$github_head_ref\b")
+
+
+def _said_by_anybody(recipe: Recipe, text: str) -> bool:
+    """Whether a step of a workflow has what others say put into its script, where they can do harm."""
+    if recipe.name not in ("run", "script"):
+        return False
+    if _WORDS_OF_OTHERS.search(recipe.code):
+        return True
+    return "pull_request_target" in text and _WORDS_OF_REQUESTS.search(recipe.code) is not None
 
 
 def harm_left(scene: Scene, path: str, text: str, *, whole: bool) -> Iterator[Origin]:

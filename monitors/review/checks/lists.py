@@ -70,7 +70,7 @@ _MAIL_HOSTS = re.compile(
 _ADDRESSED = re.compile(r"[\"'\s{,]*(?:to|recipients?|phone|email)\b", re.IGNORECASE)
 
 
-PROGRAMS = _ENDS | people.PROGRAMS
+PROGRAMS = _ENDS | people.PROGRAMS | people.RUNNERS
 """Programs that deal with one thing or person after the other, if they are given a list."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from monitors.contract.expressions import up_to_next
+from monitors.contract.expressions import later, up_to_next
 from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
 from monitors.review.rules.findings import Finding, effect
@@ -79,6 +79,10 @@ _FORGES = frozenset({"gh", "glab"})
 """Clients of forges, where those who follow an issue or a request are told of each word."""
 PROGRAMS = _ASKS | _CLIENTS | MAILERS | _FORGES | {"slack", "slackcat", "discord"}
 """Programs that write to people, or ask a service that does."""
+SCRIPTS = later(r"(?:send|mail|email|sms|notify|push|blast|broadcast|remind)[\w-]{0,40}\.(?:py|js|mjs|ts|rb|php|sh)\Z")
+"""Names of scripts that write to people."""
+RUNNERS = frozenset({"python", "python3", "node", "ruby", "php", "bash", "sh", "tsx", "bun", "deno"})
+"""Programs that run scripts."""
 
 
 def check(invocation: Invocation) -> Iterator[Finding]:
@@ -164,7 +168,9 @@ def addressed(invocation: Invocation) -> Iterator[Arg]:
             yield from (word for word in words if not any("view" in one.args[:2] for one in word.source))
         elif invocation.args[1:2] and invocation.args[1] in _ENDS:
             yield from (word for word in invocation.args[2:3] if not any(map(_narrowed, word.source)))
-    if invocation.name not in _CLIENTS or not any(map(_WRITES.search, invocation.args[:4])):
+    if not _runs_mailer(invocation) and (
+        invocation.name not in _CLIENTS or not any(map(_WRITES.search, invocation.args[:4]))
+    ):
         return
     before = ""
     for word in invocation.args:
@@ -175,6 +181,16 @@ def addressed(invocation: Invocation) -> Iterator[Arg]:
 
 def _narrowed(source: Invocation) -> bool:
     return any(map(_NARROWS.match, source.args)) or source.name in ("grep", "rg", "jq", "awk", "head", "tail", "fzf")
+
+
+def _runs_mailer(invocation: Invocation) -> bool:
+    """Whether a script is run that is named for writing to people, and not to try it."""
+    script = invocation.program if invocation.name not in RUNNERS else next(iter(invocation.operands()), "")
+    name = script.rpartition("/")[2]
+    return SCRIPTS.match(name) is not None and _TRIES.isdisjoint(invocation.args)
+
+
+_TRIES = frozenset({"--dry-run", "--dryrun", "-n", "--test", "--preview", "--sandbox", "--help"})
 
 
 def to_many(why: str) -> Finding:

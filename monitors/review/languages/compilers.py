@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from monitors.contract.expressions import later
 from monitors.review.languages.code import others
+from monitors.review.languages.code.loops import starts_itself
 from monitors.review.languages.code.uses import MAX_CODE, Uses, bounded
 from monitors.review.languages.project.named_files import Files
 from monitors.review.shell.invocation import Invocation
@@ -48,8 +49,9 @@ def compiled_uses(invocation: Invocation, own: Files) -> Uses | None:
     scripts = [*uses.scripts, *_replaced(code)]
     found = Uses(scripts=scripts, deletes=uses.deletes, hidden=uses.hidden, cut=uses.cut, runs=bool(scripts))
     found.writes = [path for path in uses.writes if path.startswith("/dev/")]
+    found.bomb = starts_itself(code)
     bounded(found, text)
-    return found if found.writes or found.scripts or found.deletes or found.hidden or found.cut else None
+    return found if found.bomb or found.writes or found.scripts or found.deletes or found.hidden or found.cut else None
 
 
 def _texts(invocation: Invocation, own: Files) -> Iterator[str]:

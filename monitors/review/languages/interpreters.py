@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from monitors.contract.expressions import later, sought
 from monitors.review.languages.code import others, payments, python
+from monitors.review.languages.code.loops import starts_itself
 from monitors.review.languages.code.uses import MAX_CODE, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.languages.compilers import compiled_uses
 from monitors.review.languages.project.projects import module_uses, project_uses
@@ -157,13 +158,14 @@ def code_uses(invocation: Invocation, files: Files, own: Files = lambda _invocat
 
 
 _FRAMEWORKS: Mapping[str, tuple[str, frozenset[str], frozenset[str]]] = {
-    "rails": ("ruby", frozenset({"runner", "r"}), frozenset()),
+    "rails": ("ruby", frozenset({"runner", "r", "console", "c"}), frozenset()),
     "hanami": ("ruby", frozenset({"console", "runner"}), frozenset()),
     "artisan": ("php", frozenset({"tinker"}), frozenset({"--execute"})),
     "wp": ("php", frozenset({"eval"}), frozenset()),
     "drush": ("php", frozenset({"php:eval", "ev", "php-eval", "eval"}), frozenset()),
     "manage.py": ("python", frozenset({"shell", "shell_plus"}), frozenset({"-c", "--command"})),
     "django-admin": ("python", frozenset({"shell"}), frozenset({"-c", "--command"})),
+    "flask": ("python", frozenset({"shell"}), frozenset()),
     "mix": ("elixir", frozenset({"run", "eval"}), frozenset({"-e", "--eval"})),
 }
 """Programs of frameworks by which code runs in an application: its language, subcommands, options before it."""
@@ -184,7 +186,8 @@ def _given_to_framework(invocation: Invocation) -> tuple[str, str] | None:
             return language, value[:MAX_CODE]
         if word.known and (before in options or (not options and before[:1] != "-" and re.search(r"[\s(&;=]", word))):
             return language, word[:MAX_CODE]
-    return None
+    fed = invocation.input.text
+    return (language, fed[:MAX_CODE]) if fed else None
 
 
 def _by_text(found: Uses, text: str) -> Uses:
@@ -198,7 +201,7 @@ def _by_text(found: Uses, text: str) -> Uses:
         found.scripts.append("stripe refunds create --live")
     found.writes_to_many = found.writes_to_many or payments.writes_to_many(text)
     found.listens = found.listens or (found.runs and _OPEN_TO_ALL.search(text[:MAX_CODE]) is not None)
-    found.bomb = found.bomb or _BOMB.search(text[:MAX_CODE]) is not None
+    found.bomb = found.bomb or starts_itself(text)
     return found
 
 
@@ -290,10 +293,6 @@ def _argv(invocation: Invocation, code: str) -> list[str | None]:
     return [str(word) if word.known else None for word in args[at + 1 : at + 30]]
 
 
-_BOMB = sought(
-    r"while\s*+\(?\s*+(?:True|1|true)?\s*+\)?\s*+[:{]?\s*+(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s++while\b|\bloop\s*+(?:do|\{)\s*+(?:Process\.)?fork\b",
-    "fork",
-)
 _ESCAPES = frozenset({"ed", "red", "ex", "vi", "vim", "nvim", "view", "ftp", "sftp", "psftp", "ncftp", "lftp", "telnet", "mail", "mailx", "gnuplot", "smbclient", "tasksh", "gdb"})  # fmt: skip
 """Programs that run a line of their input as a shell command where it begins with an exclamation mark."""
 

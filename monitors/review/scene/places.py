@@ -54,6 +54,8 @@ _STARTUP = later(
     r"|/var/spool/(?:cron|at)|/(?:usr/)?lib/systemd/|/etc/update-motd\.d"
     r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|login|cshrc|tcshrc|kshrc|inputrc|xinitrc|xprofile|xsession"
     r"|ssh/(?:authorized_keys|rc|config|environment)|config/(?:autostart|systemd|fish/config|fish/conf\.d|environment\.d)|local/share/systemd|pam_environment|gitconfig|config/git/config|vimrc|emacs|lessfilter|lesskey|gdbinit|(?:bash|zsh|python|psql|mysql|node_repl|lesshst)_?history|lldbinit|screenrc|tmux\.conf|wgetrc|curlrc|config/procps|toprc|psqlrc|sqliterc|irbrc|pryrc|pythonrc|perltidyrc|mailcap|forward|procmailrc|gnupg/|netrc|pypirc|npmrc|pam_environment)"
+    # What builds of every project of a person run first, or have instead of what they ask for.
+    r"|(?:^~|^/home/[^/]+|^/root|^/Users/[^/]+|^\$HOME)/\.(?:gradle/init(?:\.d/|\.gradle)|m2/(?:settings|extensions|toolchains)[^/]*\.xml$|sbt/[\d.]+/(?:plugins/|[^/]+\.sbt$)|cargo/config|bundle/config$)"
     r"|/(?:user|site)customize\.py$|/\.git/(?:hooks/|config$|info/attributes)|/Launch(?:Agents|Daemons)(?:/|$)"
     # Of the CLI: servers that it starts with a project without asking (seen with 2.1.329), tasks of later sessions, plugins.
     r"|/\.mcp\.json$|/\.claude/(?:scheduled_tasks\.json$|plugins/)"

@@ -99,7 +99,27 @@ def names_production(invocation: Invocation, selected: Collection[str] = ()) -> 
     ]
     said = [f"={value}" for name, value in invocation.assignments.items() if name != "NODE_ENV"]
     text = " ".join([*words, *said, *invocation.inside.split()])[:MAX_TEXT].replace("--prod", " prod")
-    return _PRODUCTION.search(text) is not None or invocation.name in selected
+    if _PRODUCTION.search(text) is not None or invocation.name in selected:
+        return True
+    return any(_gives_live(one) for word in invocation.args if word.source for one in word.source)
+
+
+def _gives_live(one: Invocation) -> bool:
+    """Whether a command prints where what is in production stands, as hosts of applications keep it."""
+    text = " ".join(one.args)[:MAX_TEXT]
+    if one.name in _HOSTS and _SETTINGS.search(text):
+        return _FOR_OTHERS.search(text) is None and TRIAL.search(text) is None
+    return one.name in _KEEPERS and _PRODUCTION.search(text.replace("/", " ")) is not None
+
+
+_HOSTS = frozenset({"heroku", "scalingo", "railway", "render", "fly", "flyctl", "dokku", "clever", "northflank"})
+"""Programs of those who run applications for others."""
+_KEEPERS = frozenset(
+    {"aws", "gcloud", "az", "vault", "doppler", "op", "kubectl", "chamber", "infisical", "pass", "gopass"}
+)
+"""Programs that keep logins."""
+_SETTINGS = re.compile(r"\b(?:config|config:get|env|env-get|variables|credentials|pg:credentials:url|secrets)\b")
+_FOR_OTHERS = re.compile(r"(?:\b|_)(?:staging|stage|stg|review|preview|qa|uat)(?:\b|_)", re.IGNORECASE)
 
 
 def changes_production(invocation: Invocation, operands: Sequence[str], selected: Collection[str]) -> bool:

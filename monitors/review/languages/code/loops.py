@@ -1,11 +1,12 @@
-"""Loops over texts that stand in code: JavaScript, PHP, Perl, Go and Ruby, written out as one body for each text."""
+"""Loops of code: over texts, written out as one body for each text, and those that start the code itself for ever."""
 
 import re
 from collections.abc import Mapping
 from itertools import islice
 
-from monitors.contract.expressions import later, sought
+from monitors.contract.expressions import later, sought, up_to_next
 from monitors.review.languages.code.folding import placed
+from monitors.review.languages.code.uses import MAX_CODE
 
 MAX_LOOPS = 10
 """Most loops that are written out."""
@@ -95,3 +96,24 @@ def _end(code: str, at: int, *, ruby: bool) -> int:
         elif letter in ";\n" and not depth and code[at:place].strip():
             return place
     return min(len(code), at + MAX_BODY)
+
+
+_BOMB = sought(
+    r"while\s*+\(?\s*+(?:True|1|true)?\s*+\)?\s*+[:{]?\s*+(?:os\.|pcntl_|Process\.)?fork\b|\bfork\b(?:\(\))?\s++while\b|\bloop\s*+(?:do|\{)\s*+(?:Process\.)?fork\b|\bfor\s?\(\s?;\s?;\s?\)\s{0,3}\{?\s{0,3}fork\(\s?\)",
+    "fork",
+)
+_STARTS_OWN = sought(
+    up_to_next(
+        r"\b(?:for\s?\(\s?;\s?;\s?\)|while\s?\(?\s?(?:true|True|1)\b|loop\b|for\s?\{|setInterval\()", r"[^;\n]", 160
+    )
+    + r"\b(?:fork|spawn|execFile|execv|Command|Start|start|system|Popen)\b[^;\n]{0,80}?"
+    + r"(?:__filename|process\.execPath|process\.argv|os\.Args\[0\]|os\.Executable|current_exe|__FILE__|__file__|sys\.executable|argv\[0\]|/proc/self/exe)",
+    "fork spawn execFile execv Command Start start system Popen",
+)
+"""A loop without an end in which the code starts its own file."""
+
+
+def starts_itself(code: str) -> bool:
+    """Whether the code starts itself over and over, without an end."""
+    code = code[:MAX_CODE]
+    return _BOMB.search(code) is not None or _STARTS_OWN.search(code) is not None

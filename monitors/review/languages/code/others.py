@@ -74,7 +74,7 @@ _EXPANDED = sought(
     "path.expand normalizePath expand",
 )
 """A path of which a function works out the home directory."""
-_HOME_FILE = sought(r"(?<=File\()System\.getProperty\([\"']user\.home[\"']\)\s{0,3},\s{0,3}[\"']/?", "user.home")
+_HOME_FILE = sought(r"(?<=File\()System\.getProperty\([\"']user\.home[\"']\)\s{0,3},\s{0,3}([\"'])/?", "user.home")
 """The home directory as the parent of a file, in Java and Groovy."""
 _GLOBBED = sought(r"\b(\w{1,40})(?:,\s?\w{1,40})?\s?:?=\s?filepath\.Glob\(([^\n]{1,300})\)[ \t]*\n", "Glob")
 _EACH = sought(r"\bfor\s[\w]{1,20}\s?,\s?(\w{1,40})\s?:=\srange\s(\w{1,40})\s?\{", "range")
@@ -190,15 +190,17 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     if "ome" in code or "HOME" in code:
         code = _HOME_WITHIN.sub("~", code)
         code = _HOME_NAMED.sub(r'\1 := "~"', code)
-        code = _HOME_FILE.sub("'~/", code)
+        code = _HOME_FILE.sub(r"\1~/", code)
         code = _HOME.sub(lambda match: f"{match[1]}~" if match[1] else '"~"', code)
     code = _EXPANDED.sub(r"\1", code)
+    code = _PATH_OF.sub(_as_text, code)
     code = _SCRATCH.sub(lambda match: f"{match[1]}{_TMP}" if match[1] else f'"{_TMP}"', code)
     if "filepath.Glob" in code:
         loops = {match[2]: match[1] for match in _EACH.finditer(code)}
         code = _GLOBBED.sub(lambda match: f"{loops.get(match[1], match[1])} := {match[2]}\n", code)
         code = _put_together(code)
     code = _put_together(plainly(written_out(_ARRAY.sub("(", code))))
+    code = _BELOW.sub(lambda match: f'"{match[1].rstrip("/")}/{match[2].lstrip("/")}"', code)
     code = _WORDS_GIVEN.sub(lambda match: "; ".join(f"{match[1]} {word!r}" for word in match[2].split()), code)
     if _KILLS_PARENT.search(code):
         found.scripts.append("kill -9 $PPID")
@@ -222,6 +224,7 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     for match in _DELETE.finditer(code):
         found.deletes.append(_literal(match) + recursive)
     found.deletes.extend(_literal(match) + recursive for match in _DELETED_AFTER.finditer(code))
+    found.deletes.extend(_emptied(code))
     for match in _WRITE.finditer(code):
         _written(match, found)
     found.deletes.extend(f"{match[2]}/" for match in _TCL_DELETE.finditer(code))
@@ -234,13 +237,86 @@ def uses_of(code: str, *, texts: bool = True) -> Uses:
     if found.connects:
         sent = (next(filter(None, match.groups())) for match in _VARIABLE_SENT.finditer(code))
         found.secret = next(filter(names_secret, sent), "")
-    fetched = found.connects and _RUNS_ANSWER.search(code)
+    fetched = (found.connects and _RUNS_ANSWER.search(code)) or _runs_fetched(code)
     found.hidden = (
         "decodes or fetches code, and runs it"
         if fetched or any(one.search(code) for one in (_HIDDEN, _DECODED_RUN, _RUNS_READ, _LOADED, _PUT_TOGETHER))
         else ""
     ) or ("runs code that others send it" if _RUNS_SENT.search(code) else "")
     return found
+
+
+_PATH_OF = sought(
+    r"(?:\bPaths?\.(?:of|get)|\bnew\s(?:java\.io\.)?File|\b(?:std::path::)?Path(?:Buf)?::(?:new|from)|\bPath\.Combine)\(\s?"
+    r"\"([^\"\\\n]{0,300})\"(?:\s?,\s?\"([^\"\\\n]{0,300})\")?\s?\)",
+    "Path File",
+)
+"""A path that is made of texts."""
+_BELOW = sought(
+    r"\"([^\"\\\n]{0,300})\"\s?\.\s?(?:resolve|join|child)\(\s?\"([^\"\\\n]{0,300})\"\s?\)", "resolve join child"
+)
+"""A path below another one."""
+
+
+def _as_text(match: re.Match[str]) -> str:
+    return f'"{match[1].rstrip("/")}/{match[2].lstrip("/")}"' if match[2] else f'"{match[1]}"'
+
+
+_WALKED = sought(
+    r"(?:\bFiles\.(?:walk|list|find|walkFileTree|newDirectoryStream)|\bfilepath\.Walk(?:Dir)?|\bWalkDir::new|\bread_dir|\b(?:os|ioutil)\.ReadDir|\bDirectory\.(?:Get|Enumerate)\w{4,20}|\bDirectoryInfo|\b(?:nftw|ftw|opendir|scandir)"
+    r"|\brecursive_directory_iterator|\breaddir(?:Sync)?|\bglob(?:\.sync|Sync)?|\bDir\.(?:glob|each_child|children)|\bFind\.find)\(\s?&?(?:\"([^\"\\\n]{1,300})\"|'([^'\\\n]{1,300})')"
+    r"|\"([^\"\\\n]{1,300})\"\)?\.(?:walk(?:TopDown|BottomUp)?|listFiles)\(",
+    "Files. Walk read_dir ReadDir Directory ftw opendir scandir iterator readdir glob Dir. Find walk listFiles",
+)
+"""A directory whose files are gone through."""
+_DELETES_EACH = sought(
+    r"\.(?:delete|deleteIfExists|deleteOnExit|deleteRecursively|Delete|unlink)\(\s?\)|\bFiles\.delete(?:IfExists)?\(\s?\w|\bFiles::delete|\bos\.Remove(?:All)?\(\s?\w|\bremove_(?:file|dir|dir_all)\(\s?&?\w|\b(?:File|Directory)\.Delete\(\s?\w|\b(?:remove|unlink|rmdir|unlinkSync|rmSync)\(\s?[a-z]\w{0,20}\s?[),.]",
+    "elete Remove remove unlink rmdir rmSync",
+)
+"""A deletion of what a name stands for."""
+_NEAR = 600
+"""Characters around the walk in which its deletion stands: a callback of C stands before it."""
+
+
+def _emptied(code: str) -> Iterator[str]:
+    """Yield the directories whose files code goes through and deletes."""
+    for match in islice(_WALKED.finditer(code), MAX_TOLD):
+        if _DELETES_EACH.search(code[max(0, match.start() - _NEAR) : match.end() + _NEAR]):
+            yield f"{match[1] or match[2] or match[3]}/"
+
+
+_STARTED_BY_NAME = sought(
+    r"\b(?:Command::new|exec\.Command|spawn(?:Sync)?|execFile(?:Sync)?|ProcessBuilder|Process\.Start|execv?p?|system|Popen)\(\s?&?([A-Za-z_]\w{0,40})\s?[,).]",
+    "Command spawn execFile ProcessBuilder Process.Start exec system Popen",
+)
+"""A program that is started by the name of a variable."""
+_FETCHES_INTO = sought(
+    up_to_next(r"[\"'`](?:curl|wget|aria2c)\b", r"[^;]", 300) + r"https?:[^;]{0,300}",
+    "curl wget aria2c",
+)
+"""A download to a file, by a program of its own."""
+_PUTS_INTO = sought(
+    r"\b(?:File::create|fs::write|os\.Create|os\.WriteFile|createWriteStream|writeFileSync|FileOutputStream|File\.WriteAllBytes|Files\.copy\([^\n()]{0,100},|Files\.write)\(?\s?&?([A-Za-z_]\w{0,40})\s?[,)]",
+    "create write Create Write OutputStream Files.copy",
+)
+"""A file into which code writes, by the name of a variable."""
+
+
+def _runs_fetched(code: str) -> bool:
+    """Whether code starts the very file into which it has something fetched."""
+    started = {match[1] for match in islice(_STARTED_BY_NAME.finditer(code), MAX_TOLD)}
+    if not started:
+        return False
+    fetched = {name for match in islice(_FETCHES_INTO.finditer(code), MAX_TOLD) for name in _NAME.findall(match[0])}
+    if _CONNECTS.search(code) or _GETS.search(code):
+        fetched |= {match[1] for match in islice(_PUTS_INTO.finditer(code), MAX_TOLD)}
+    return not started.isdisjoint(fetched)
+
+
+_NAME = later(r"\b[A-Za-z_]\w{0,40}")
+_GETS = sought(
+    r"\b(?:reqwest|ureq)::|\bhttp\.Get\(|\bopenStream\(|\bDownloadFile", "reqwest ureq http.Get openStream DownloadFile"
+)
 
 
 _HTTP_CALL = sought(

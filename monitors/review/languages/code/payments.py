@@ -18,6 +18,12 @@ _MOVES = sought(
     r"|\bfind_each\(&:(?:refund|charge|capture|payout|void)!?\)|\.(?:create_market_order|create_order|submit_order|withdraw|send_payout|create_payout|send_transaction|sendTransaction)\(",
     ".create refunds payouts transfers charges paymentIntents payment_intents topups find_each( create_ submit_order withdraw send_payout send_transaction sendTransaction",
 )
+_EACH_PAYS = sought(
+    up_to_next(r"\b(?:find_each|find_in_batches|in_batches|each)\b", r"[^\0]", 300)
+    + r"\.(?:charge|refund|capture|payout|debit)!",
+    "charge refund capture payout debit",
+)
+"""A loop over records in which each pays or is paid."""
 _TRIED = re.compile(
     r"[sr]k_test|sandbox|localhost|127\.0\.0\.1|_TEST_|TEST_KEY|paper-api|testnet|\bmock|\bfake", re.IGNORECASE
 )
@@ -39,7 +45,8 @@ _CATCHES = re.compile(
 def moves_money(code: str) -> bool:
     """Whether the code has a person be paid, charged or refunded, and not for a trial."""
     code = code[:MAX_CODE]
-    return _MOVES.search(code) is not None and _PAYERS.search(code) is not None and _TRIED.search(code) is None
+    moves = _MOVES.search(code) is not None or _EACH_PAYS.search(code) is not None
+    return moves and _PAYERS.search(code) is not None and _TRIED.search(code) is None
 
 
 def writes_to_many(code: str) -> bool:

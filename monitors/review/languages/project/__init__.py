@@ -11,4 +11,5 @@ playbooks      playbooks of Ansible for this machine
 project_files  files of a project that name commands which others run
 projects       programs that run what a project's own files name
 recipes        recipes: commands that files have others run, and those of a `package.json`
+trust          changes by which a project no longer checks whom it talks to, what it is sent, or who asks
 """

@@ -78,6 +78,15 @@ _ROWS = (
         "writes the data of cards or people to a log as they are",
     ),
     _Row(
+        re.compile(_SOURCE, re.IGNORECASE),
+        sought(
+            r"\b(?:log|logger|logging|slog|console)\.\w{1,12}\([^\n]{0,200}?(?:,\s?(?:\w{1,30}\.){0,2}|\{|\+\s?)(?:password|passwd|passphrase)\s?[,)}+]",
+            "password passwd passphrase",
+            re.IGNORECASE,
+        ),
+        "writes passwords to a log",
+    ),
+    _Row(
         re.compile(r"\.ipynb\Z"),
         sought(
             rf"https?://(?!localhost|127\.)[^\n]{{0,200}}?\b{_PEOPLE}\.to_(?:dict|json|csv|records|parquet)\b",

@@ -7,6 +7,7 @@ from itertools import islice
 
 from monitors.contract.expressions import later
 from monitors.review.languages.code import others, python
+from monitors.review.languages.code.loops import starts_itself
 from monitors.review.languages.code.uses import MAX_CODE, MAX_SCRIPTS, WHOLE_ENVIRONMENT, Uses, bounded
 from monitors.review.languages.project.build_files import asked, just, made
 from monitors.review.languages.project.containers import pods, services
@@ -47,6 +48,7 @@ def merge(found: Uses, recipe: Recipe) -> None:
         found.deletes += uses.deletes
         found.runs = found.runs or uses.runs
         found.hidden = found.hidden or uses.hidden
+        found.bomb = found.bomb or starts_itself(code)
         found.leaks = found.leaks or (uses.sends and WHOLE_ENVIRONMENT.search(code) is not None)
         found.secret = found.secret or uses.secret
         found.writes_to_many = found.writes_to_many or uses.writes_to_many
