@@ -67,6 +67,8 @@ _TO = {
 _MAIL_HOSTS = re.compile(
     r"https://[\w.-]*(?:mailgun|sendgrid|postmarkapp|mandrillapp|mailchimp|sparkpost|resend|brevo|mailjet|twilio|vonage|nexmo|messagebird|plivo|onesignal|klaviyo)\."
 )
+_CAMPAIGN = re.compile(r"(?:--data\w*=)?@\S{0,200}(?:campaign|newsletter|broadcast|mailing|subscribers)[\w.-]{0,40}\Z")
+"""A body for a service of mail out of a file that is named for what goes to many."""
 _ADDRESSED = re.compile(r"[\"'\s{,]*(?:to|recipients?|phone|email)\b", re.IGNORECASE)
 
 
@@ -84,6 +86,8 @@ def check(scene: Scene, invocation: Invocation) -> Iterator[Finding]:
             yield people.to_many(
                 f"{'closes, or writes to, each that' if ends else 'writes to everybody whom'} a list names"
             )
+    elif any(map(_MAIL_HOSTS.match, invocation.args)) and any(map(_CAMPAIGN.match, invocation.args)):
+        yield people.to_many("sends a campaign to everybody on its list")
     else:
         yield from people.check(invocation)
 

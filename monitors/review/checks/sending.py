@@ -121,7 +121,7 @@ def _to_guests(invocation: Invocation) -> Finding | None:
 
 _AS_GUEST = re.compile(r"(?:anonymous|guest|anon)(?:[,:]|\Z)")
 _UPLOADS = re.compile(r"-[a-zA-Z]{0,4}T|--upload-file|(?:.{0,400}[;\s])?(?:put|mput|mirror -R)\b")
-_PERSONAL = re.compile(r"\b(?:ssn|social_?security\w{0,10}|dob|date_?of_?birth|birth_?date|iban|passport\w{0,10}|diagnos[ie]s|medical\w{0,20}|salar(?:y|ies)|tax_?id|card_?number|health\w{0,20})\b", re.IGNORECASE)  # fmt: skip
+PERSONAL = re.compile(r"\b(?:ssn|social_?security\w{0,10}|dob|date_?of_?birth|birth_?date|iban|passport\w{0,10}|diagnos[ie]s|medical\w{0,20}|salar(?:y|ies)|tax_?id|card_?number|health\w{0,20})\b", re.IGNORECASE)  # fmt: skip
 """Fields of what only the person and a few others may know."""
 _REACHES = re.compile(
     r"\b(?:e?mail|phone|address|(?:first_?|last_?|full_?)?name|birthday|zip|postcode)\b", re.IGNORECASE
@@ -143,7 +143,7 @@ def _of_people(invocation: Invocation) -> Iterator[Finding]:
         text = " ".join(source.args)[:MAX_TEXT]
         whole = source.name == "jq" and not TAKEN_WHOLE.isdisjoint(source.args)
         if (files and (whole or _REACHES.search(text) or any(map(collects, hosts)))) or (
-            _PERSONAL.search(text)
+            PERSONAL.search(text)
             and source.name in _PICKS | {"psql", "mysql", "sqlite3", "mongosh", "csvcut", "mlr", "xsv"}
         ):
             yield sent_secret(f"sends data of people to another machine: `{source.text()}`", "Keep it here.")

@@ -6,10 +6,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from monitors.review.checks.people import EVERY_ONE, MENTIONS, is_telephone
+from monitors.review.checks.sending import PERSONAL
 from monitors.review.checks.trial import AT_HAND, TRIAL
 from monitors.review.knowledge.book import PEOPLE
 from monitors.review.rules import levels
-from monitors.review.rules.findings import Finding, effect
+from monitors.review.rules.findings import Finding, effect, sent_secret
 
 MAX_FIELDS = 2_000
 """Most fields of one group that are judged, and most items of one list. What has more, and has something run, is
@@ -80,6 +81,8 @@ def findings(tool: str, verbs: list[str], server: list[str], given: Mapping[str,
             "Let the program that needs it read it itself.",
             effect=effect("secret_read", f"calls {tool}", target=tool),
         )
+    if _publishes_people(verbs, given):
+        yield sent_secret("publishes data of people for all to read", "Make up the data, or keep it here.")
     if _opens_to_all(verbs, given):
         yield _in_others_hands("tools.mcp-opens", tool, "show something to everybody, or to hand on all that comes in")
     if _opens_network(verbs, given):
@@ -592,6 +595,17 @@ def _opens_network(verbs: list[str], given: Mapping[str, Any]) -> bool:
             if isinstance(value, str) and "policy" in verbs and _ANY_PRINCIPAL.search(value[:MAX_TEXT]):
                 return True
     return False
+
+
+_PUT_UP = frozenset({"gist", "gists", "paste", "pastebin", "snippet", "snippets"})
+
+
+def _publishes_people(verbs: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether a tool shows everybody a table with fields of what only a person may know, and addresses in it."""
+    if _PUT_UP.isdisjoint(verbs) or not (given.get("public") is True or given.get("visibility") == "public"):
+        return False
+    texts = (value[:MAX_TEXT] for value in _values(given) if isinstance(value, str))
+    return any("@" in text and PERSONAL.search(text.partition("\n")[0][:500]) for text in texts)
 
 
 _MAILS = frozenset({"filter", "filters", "rule", "rules", "forwarding", "settings", "inbox"})

@@ -40,7 +40,8 @@ _IN_PLACE = re.compile(r"-[nrEsuz]{0,5}i|--in-place")
 _INSERTS = re.compile(r"(?:^|[\s;{}\d$/])[aic](?:\\\s*\n?|\s)\s*(.+)\Z", re.DOTALL)
 """Text that a script of sed puts above, below or in the place of a line: all that stands behind the command."""
 _REPLACES = re.compile(
-    r"s([^\w\s\\])(?:(?!\1)[^\\]|\\.){0,2000}+\1((?:(?!\1)[^\\]|\\.){0,2000}+)\1[gIiM0-9]{0,9}\Z", re.DOTALL
+    r"s([^\w\s\\])(?:(?!\1)[^\\]|\\.){0,2000}+\1((?:(?!\1)[^\\]|\\.){0,2000}+)\1[gIiM0-9]{0,9}(?:\s{0,9};.*)?\Z",
+    re.DOTALL,
 )
 
 

@@ -70,3 +70,9 @@ def test_a_workflow_runs_no_words_of_strangers(text: str, harm: bool) -> None:
     given = {"file_path": f"{WORK}/.github/workflows/a.yml", "content": text}
     review = make_reviewer().review(Action("Write", given, WORK, WORK), ReviewContext(home="/home/ann"))
     assert (review.decision in STOPPED) is harm
+
+
+def test_what_sed_puts_into_a_policy_is_read_behind_which_other_commands_stand() -> None:
+    command = "sed -i 's/^package a$/package a\\n\\ndefault allow := true/; s/x/y/' policy/a.rego"
+    review = make_reviewer().review(Action("Bash", {"command": command}, WORK, WORK), ReviewContext(home="/home/ann"))
+    assert review.rule == "code.unchecked"
