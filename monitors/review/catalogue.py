@@ -22,7 +22,7 @@ CHECKS = frozenset({
     "files.delete-system", "files.delete-top", "files.delete-unknown", "files.empty", "files.startup-handed", "files.write", "files.write-device",
     "files.write-elsewhere", "files.write-outside", "files.write-secret", "files.write-startup", "files.write-system", "git.worktree-remove",
     "infrastructure.opens", "network.fetch", "network.metadata", "network.open", "network.private", "network.raw", "network.scheme", "network.search", "permissions.secret",
-    "git.delete-all", "message.many", "message.telephone", "page.acts", "source.gives-away", "code.unchecked", "deploy.production", "git.in-name-of", "process.burns", "abuse.hammer", "packages.run-foreign", "process.of-others", "permissions.take-away", "secrets.project", "secrets.read", "secrets.send", "secrets.sought", "secrets.written", "shell.endless",
+    "git.delete-all", "message.many", "message.telephone", "page.acts", "source.gives-away", "code.unchecked", "web.orders", "deploy.production", "git.in-name-of", "process.burns", "abuse.hammer", "packages.run-foreign", "process.of-others", "permissions.take-away", "secrets.project", "secrets.read", "secrets.send", "secrets.sought", "secrets.written", "shell.endless",
     "shell.fork-bomb", "shell.handed", "shell.hidden-text", "shell.in-container", "shell.interactive", "shell.look-alike", "shell.not-understood",
     "shell.run-brought", "shell.run-download", "shell.run-generated", "shell.run-hidden", "shell.run-piped", "shell.sources", "shell.too-much",
     "shell.unknown-destructive", "shell.unknown-program", "statements.lose", "skills.hooks", "skills.too-long", "skills.unread", "tools.after-the-run", "tools.durable-schedule", "tools.kill-shell", "tools.malformed",
