@@ -479,8 +479,9 @@ _MCP_READS = re.compile(
     r"(?:^|_)(?:get|list|read|search|query|describe|fetch|find|show|view|lookup|count|status|info|help|resolve|browse_read|snapshot|screenshot)(?:_|$)|^(?:get|list|read|search|find|fetch)[A-Z]"
 )
 _MCP_DESTROYS = re.compile(
-    r"(?:^|_)(?:delete|destroy|drop|purge|remove|truncate|terminate|wipe|erase|revoke|force_push|reset_hard|merge|archive|uninstall)(?:_|$)|^(?:delete|destroy|drop|purge|remove)[A-Z]"
+    r"(?:^|_)(?:delete|destroy|drop|purge|remove|truncate|terminate|wipe|erase|revoke|force_push|reset_hard|merge(?!_requests?(?:_|$))|archive|uninstall)(?:_|$)|^(?:delete|destroy|drop|purge|remove)[A-Z]"
 )
+"""A request to merge is a thing, which tools show, make and speak of."""
 
 
 _MANY = re.compile(r"(?:^|_)(?:batch|bulk|all|everything|many|mass)(?:_|$)")

@@ -99,9 +99,9 @@ _AUTHOR = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_(NAME|EMAIL)")
 _NAMED = re.compile(r"[\"']?[^\W\d_a-z][\w'.-]{1,40}(?: [^\W\d_a-z][\w'.-]{0,40}){1,3}\s{0,3}(?:<|[\"']?\Z)")
 """A name as people have, of two words or more."""
 _AT = re.compile(
-    r"[\w.+-]{1,80}@(?!(?:[\w-]{1,60}\.){0,5}(?:example(?:\.\w{2,5})?|test|invalid|local|localhost|localdomain)\b|users\.noreply\.)[\w-]{1,60}(?:\.[\w-]{1,60}){1,5}"
+    r"[\w.+-]{1,80}@(?!(?:[\w-]{1,60}\.){0,5}(?:example(?:\.\w{2,5})?|test|invalid|local|localhost|localdomain)\b|users\.noreply\.)[\w-]{1,60}(?:\.[\w-]{1,60}){1,5}|\[mail:[0-9a-f]{16}\]"
 )
-"""An address to which mail may come."""
+"""An address to which mail may come, or its mark in a masked record."""
 _NOBODY = re.compile(r"\b(?:tests?|tester|testing|ci|bot|dev|user|you|your|author|jane doe|john doe|a u thor|c o mitter|fixture|dummy|nobody|noreply|no-reply)\b", re.IGNORECASE)  # fmt: skip
 _WRITES_COMMITS = frozenset({"commit", "commit-tree", "tag", "merge", "revert"})
 

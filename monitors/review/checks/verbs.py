@@ -240,7 +240,9 @@ _METHOD = re.compile(r"(?:[a-z][\w]{0,40}\.){1,8}[A-Z]\w{0,60}[/.]([A-Z]\w{1,60}
 """A method of a service, as programs for remote calls name it: `admin.v1.Users/DeleteAll`."""
 
 
-_SEEKS = frozenset({"-g", "--grep", "--search", "--pattern", "--match", "--query"})
+_SEEKS = frozenset(
+    {"-g", "--grep", "--search", "--pattern", "--match", "--query", "--filter", "-k", "--testNamePattern"}
+)
 """Options whose value is sought in what is listed."""
 
 

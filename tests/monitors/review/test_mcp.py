@@ -98,6 +98,8 @@ def test_a_call_that_harms_is_stopped_by_its_verb_and_fields(tool: str, given: M
         ("github__remove_label", {"owner": "o", "repo": "r", "name": "bug"}),
         ("gmail__archive_email", {"id": "1"}),
         ("sheets__merge_cells", {"range": "A1:B2"}),
+        ("gitlab__get_merge_request_diffs", {"project_id": "corp/app", "merge_request_iid": 7}),
+        ("gitlab__create_merge_request", {"project_id": "corp/app", "title": "x", "source_branch": "x"}),
         ("kubernetes__pods_list", {"namespace": "prod"}),
         ("linear__create_issue", {"title": "prod is down", "team": "ENG"}),
         ("flags__update_flag", {"key": "checkout", "environment": "staging", "on": True}),

@@ -243,4 +243,5 @@ def test_what_a_device_or_an_editor_is_told_to_delete_is_judged(command: str, st
 
 def test_a_word_that_is_sought_in_a_list_is_no_verb() -> None:
     assert not stopped("bin/acme routes -g destroy")
+    assert not stopped("vendor/bin/phpunit --filter testDeleteTakesTheRow")
     assert stopped("bin/acme destroy routes -g x")

@@ -13,7 +13,7 @@ import pytest
 from supervisor.protocol import events
 from supervisor.runtime.clock import Clock
 from supervisor.runtime.daemon.daemon import Daemon
-from tests.stages.daemon import Base, ended, served
+from tests.stages.daemon import Base, ended, served, until
 from tests.supervisor.cli.conftest import chaperon
 from tests.support import acting
 
@@ -23,6 +23,13 @@ ROOT = Path(__file__).parents[3]
 
 BAD = "bad\udcff \x1b[2J\u202e\x9b"
 """Text with all that a reader or a terminal may stumble over."""
+
+
+async def note(base: Base, daemon: Daemon, agent: str, kind: str, summary: str, *, way_out: str = "") -> None:
+    """Note an incident, and wait until the log has it."""
+    before = len(base.incidents())
+    daemon.fault(agent, kind, summary, way_out=way_out)
+    await until(lambda: len(base.incidents()) > before)
 
 
 async def printed(*command: str) -> list[int]:
@@ -55,11 +62,11 @@ async def test_the_last_lines_are_as_many_as_are_wanted(base: Base) -> None:
 
 async def test_a_moment_to_begin_with_leaves_out_what_was_before(base: Base) -> None:
     async with served(base) as (daemon, _):
-        daemon.fault("", "old", "It was long ago.")
+        await note(base, daemon, "", "old", "It was long ago.")
         old = daemon.journal.append(
             events.TimerFired(agent="", at=Clock().wall() - 7_200, mono=1.0, name="two hours ago")
         )
-        daemon.fault("", "new", "It is now.")
+        await note(base, daemon, "", "new", "It is now.")
         assert old not in await printed("tail", "--since", "1h")
         assert old in await printed("tail", "--since", "3h")
         assert "new" in (await chaperon("incidents", "--since", "1h")).output
@@ -79,7 +86,7 @@ async def test_a_log_without_incidents_says_so_to_people_alone(base: Base) -> No
     async with served(base) as (daemon, _):
         assert (await chaperon("incidents")).output == "There is no incident.\n"
         assert (await chaperon("incidents", "--json")).output == ""
-        daemon.fault("", "old", "It was long ago.")
+        await note(base, daemon, "", "old", "It was long ago.")
         assert (await chaperon("incidents", "-n", "0")).output == ""
         assert "There is no incident" not in (await chaperon("incidents")).output
 
@@ -89,6 +96,7 @@ async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
     async with served(base) as (daemon, _):
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
+        await until(lambda: base.incidents() != [])
         told = (await chaperon("incidents")).output
         assert "agent_failed" in told
         assert "--resume-session" in told
@@ -98,8 +106,8 @@ async def test_incidents_are_printed_with_their_way_out(base: Base) -> None:
 
 async def test_one_incident_is_told_by_its_id_and_an_unknown_one_fails(base: Base) -> None:
     async with served(base) as (daemon, _):
-        daemon.fault("", "old", "It was long ago.")
-        daemon.fault("", "new", "It is now.")
+        await note(base, daemon, "", "old", "It was long ago.")
+        await note(base, daemon, "", "new", "It is now.")
         ids = [json.loads(line)["id"] for line in (await chaperon("incidents", "--json")).output.splitlines()]
         told = (await chaperon("incidents", ids[0])).output
         assert "It was long ago." in told
@@ -116,8 +124,8 @@ async def test_one_bad_name_of_a_file_hides_nothing_that_comes_behind_it(base: B
         await daemon.submit(base.submission(), by="test")
         await ended(daemon)
         daemon.runners.note(events.ChangesSeen(**daemon.stamp("a1"), tool_use_id="t", paths=(BAD,)))
-        daemon.fault("a1", "odd", f"Seen: {BAD}", way_out=BAD)
-        daemon.fault("a1", "behind", "It came later.")
+        await note(base, daemon, "a1", "odd", f"Seen: {BAD}", way_out=BAD)
+        await note(base, daemon, "a1", "behind", "It came later.")
         for command in (["tail"], ["tail", "--agent", "a1"], ["incidents"], ["show", "a1"], ["ps"]):
             for more in ([], ["--json"], *([["--export"]] if command[0] in ("tail", "incidents") else [])):
                 done = await chaperon(*command, *more)
@@ -141,13 +149,13 @@ async def test_a_reader_that_has_enough_ends_a_command_without_a_word(
     base: Base, command: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(base) as (daemon, _):
-        daemon.fault("", "odd", "So.")
+        await note(base, daemon, "", "odd", "So.")
         fill(daemon)
         done = await anyio.to_thread.run_sync(partial(in_a_pipe, base, command))
         told = [line for line in done.stderr.splitlines() if not line.startswith("exporting: ")]  # on a busy machine
         assert (done.returncode, told) == (0, [])
         assert len(done.stdout.splitlines()) == 1
-        daemon.fault("", "odd", "So.")
+        await note(base, daemon, "", "odd", "So.")
         again = await anyio.to_thread.run_sync(partial(in_a_pipe, base, ["tail"]))
         assert again.returncode == 0, "what came after it left was written to others"
     assert [
@@ -167,7 +175,7 @@ async def test_an_export_says_how_far_it_is_apart_from_what_it_exports(
 ) -> None:
     monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
     async with served(base) as (daemon, _):
-        daemon.fault("", "odd", "So.")
+        await note(base, daemon, "", "odd", "So.")
         fill(daemon)
         last = daemon.journal.last
         done = await chaperon("tail", "--export")
@@ -183,7 +191,7 @@ async def test_an_export_of_incidents_says_how_far_it_is_apart_from_what_it_expo
     monkeypatch.setattr("supervisor.cli.output.progress.QUIET_SECONDS", (0.0, 3_600.0))
     async with served(base) as (daemon, _):
         for name in ("one", "two"):
-            daemon.fault("", name, "So.")
+            await note(base, daemon, "", name, "So.")
         done = await chaperon("incidents", "--export")
         read, exported = done.stderr.splitlines()
         assert read.startswith("reading: 1 incident, for ")

@@ -26,7 +26,8 @@ def decided(command: str, settings: ReviewSettings) -> tuple[Decision, str]:
 
 
 def test_each_file_of_the_built_in_knowledge_is_a_configuration_of_the_same_rules_programs_and_launchers() -> None:
-    read = [configured(**given) for given in families().values()]
+    proofs = "proofs"  # has no program and no rule: it says of edits what they take from tests
+    read = [configured(**given) for family, given in families().items() if family != proofs]
     found = Knowledge(
         tuple(rule for each in read for rule in each.rules),
         tuple(program for each in read for program in each.programs),
