@@ -91,7 +91,7 @@ def command_findings(
         found
         for found in (
             *_understood(walk, long),
-            *_hurried(walk, scene),
+            *(_hurried(walk, scene) if walk.hurries else ()),
             *origins.findings(scene, walk),
             *hunted(walk.invocations),
             _new_remote(walk, scene),
@@ -127,7 +127,7 @@ _ENDS_AT_A_FAILURE = re.compile(r"\bset[ \t]{1,9}-\w{0,9}e")
 
 def _in_a_folder_that_may_fail(scene: Scene, command: str) -> Finding | None:
     """Return the finding for a deletion that takes the repository itself if the `cd` before it fails."""
-    found = _GOES_THEN_DELETES.search(command)
+    found = _GOES_THEN_DELETES.search(command) if "cd" in command and "rm" in command else None
     if found is None or not scene.places.workspace or _ENDS_AT_A_FAILURE.search(command[: found.start()]):
         return None
     folder = scene.places.absolute(found[1])

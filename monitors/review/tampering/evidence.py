@@ -57,7 +57,7 @@ _DEFINES = re.compile(
 
 def shadowed(command: str) -> Iterator[Finding]:
     """Yield the finding for a function or an alias by which a program that tests only says that all is well."""
-    for one in _DEFINES.finditer(command):
+    for one in _DEFINES.finditer(command) if "()" in command or "alias " in command else ():
         name, body = one[1] or one[3], one[2] or one[4]
         lines = [line.strip() for line in re.split(r"[;\n]", body) if line.strip()]
         if name in _RUNNERS and all(map(_TELLS.match, lines)) and (SAYS_PASSED.search(body) or one[3] is None):

@@ -31,6 +31,12 @@ _COVERED = re.compile(
 _ASIDE = re.compile(r"\.(?:bak|old|off|orig|disabled|skip(?:ped)?|txt|tmp)\Z|\A/tmp/|(?:\A|/)(?:_|\.)[^/]+\Z|~\Z")
 """Names under which no run finds a test."""
 _PUTS_BACK = frozenset({"checkout", "restore", "mv", "stash", "revert"})
+_BLANKS = frozenset({"", ":", "true", "echo", "printf", "cat"})
+"""Programs that leave a file empty, if nothing is given to them."""
+_IN_PLACE = frozenset({"sed", "perl", "ruby", "mv"})
+"""Programs that change a file where it stands."""
+_TAKES_AWAY = _REMOVES | _BLANKS | _IN_PLACE | {"git", "truncate", "find"}
+_BELOW = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _CHANGES = frozenset({"cp", "mv", "rsync", "tar", "unzip", "tee", "touch", "ln"})
 
 
@@ -39,17 +45,21 @@ def findings(scene: Scene, commands: Sequence[Invocation]) -> Iterator[Finding]:
     gone: list[tuple[Invocation, str]] = []
     others = False
     for one in commands:
-        if one.inside:
+        if one.name not in _TAKES_AWAY or one.inside:
             continue
-        if failing := next((word for word in _changed(one) if _lists_failing(word)), None):
+        removed = _removed(one)
+        changed = removed if one.name not in _IN_PLACE else [*removed, *(word for word in one.args if word.source)]
+        if not changed:
+            continue
+        if failing := next(filter(_lists_failing, changed), None):
             yield tampered(
                 "tests.removed",
                 f"takes away or changes whatever files fail their tests: {str(failing)[:80]}",
                 "Mend what fails.",
             )
             return
-        below = any(re.match(r"-[a-zA-Z]*[rR]|--recursive", word) for word in one.args)
-        for word in _removed(one):
+        below = any(map(_BELOW.match, one.args))
+        for word in removed:
             for path in named(scene, one, word):
                 if _is_test(scene, path, below=below):
                     gone.append((one, path))
@@ -73,29 +83,22 @@ def findings(scene: Scene, commands: Sequence[Invocation]) -> Iterator[Finding]:
 
 def _removed(one: Invocation) -> list[Arg]:
     """Return the words of what a command takes away or empties."""
-    words = [str(word) for word in one.args]
+    words = one.args
     if one.name in _REMOVES:
         return one.operands()
     if one.name == "git" and words[:1] == ["rm"] and "--cached" not in words:
         return one.operands()[1:]
     if one.name == "truncate":
-        none = ("-s", "0") in pairwise(words) or not {"-s0", "--size=0"}.isdisjoint(words)
+        none = ("-s", "0") in pairwise(map(str, words)) or not {"-s0", "--size=0"}.isdisjoint(words)
         return one.operands({"-s"}) if none else []
     if one.name == "find" and "-delete" in words:
         return [after for word, after in pairwise(one.args) if word in ("-name", "-iname", "-path", "-wholename")]
     if one.name == "mv" and len(named_ := one.operands()) == 2 and _ASIDE.search(named_[1]):
         return named_[:1]
-    if not one.name or one.name in (":", "true", "echo", "printf", "cat"):
+    if one.redirects and one.name in _BLANKS:
         blank = not "".join(words).strip() or words == ["/dev/null"]
         return [made.target for made in one.redirects if blank and made.operator in (">", ">|")]
     return []
-
-
-def _changed(one: Invocation) -> Iterator[Arg]:
-    """Yield the words of all that a command takes away, empties or changes in place."""
-    yield from _removed(one)
-    if one.name in ("sed", "perl", "ruby", "mv") and any(word.source for word in one.args):
-        yield from (word for word in one.args if word.source)
 
 
 def _lists_failing(word: Arg) -> bool:

@@ -323,9 +323,8 @@ def _known(scene: Scene, invocation: Invocation, *, described: bool) -> Iterator
         for guess in verbs.check(invocation, operands):
             yield _eased(guess) if guess and (own or _tried(scene, invocation)) else guess
     described = described or program is not None or invocation.name in scene.launchers
-    script = as_program(invocation)
     if deploys_to_production(invocation, operands, known=described) or (
-        script is not None and deploys_to_production(script, script.operands(), known=False)
+        (script := as_program(invocation)) is not None and deploys_to_production(script, script.operands(), known=False)
     ):
         why = f"has {invocation.program} put something else in production"
         yield Finding("deploy.production", levels.HARM, why, _BY_A_PERSON, effect=effect("infrastructure", why))
