@@ -218,7 +218,7 @@ def _kubectl(invocation: Invocation, files: Files) -> Iterator[Recipe]:
 
 
 _SSH_RUNS = later(
-    r"^\s{0,40}(?:ProxyCommand|LocalCommand|KnownHostsCommand|Match\s[^\n]{0,200}?\bexec)[\s=]{1,5}\"?([^\n\"]{1,1000})",
+    r"^[ \t]{0,40}(?:ProxyCommand|LocalCommand|KnownHostsCommand|Match\s[^\n]{0,200}?\bexec)[\s=]{1,5}\"?([^\n\"]{1,1000})",
     re.IGNORECASE | re.MULTILINE,
 )
 
