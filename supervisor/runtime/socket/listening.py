@@ -33,15 +33,17 @@ class OwnSocket(socket.socket):
         """Listen on the path, as `listen` has it."""
         super().__init__(socket.AF_UNIX, socket.SOCK_STREAM)
         self.path, self._mode, self._remake = path, mode, remake
-        before = os.umask(0o777 & ~mode)
         try:
+            # bind(2) gives the path the socket's own mode, less the umask. To set the umask would set that of all
+            # threads: two that did so at once left the daemon, and its agents, with one that closed each new folder.
+            os.fchmod(self.fileno(), mode)
             self.bind(str(path))
+            if stat.S_IMODE(path.lstat().st_mode) != mode:
+                path.chmod(mode)
         except OSError as error:
             self.close()
             error.filename = error.filename or str(path)  # the kernel's names none, as of a folder without room
             raise
-        finally:
-            os.umask(before)
         self.listen(BACKLOG)
         self._inode = _inode_of(path)
         self.lost = ""

@@ -1,6 +1,7 @@
 import os
 import shutil
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,20 @@ def test_the_mode_is_exact_whatever_the_umask(tmp_path: Path, mode: int) -> None
             assert (tmp_path / "s").stat().st_mode & 0o777 == mode
     finally:
         os.umask(before)
+
+
+def test_sockets_that_threads_make_at_once_leave_new_folders_as_they_are(tmp_path: Path) -> None:
+    """Each set the umask of the whole process: a daemon that made two anew kept the other's."""
+
+    def make(number: int) -> int:
+        with listen(tmp_path / f"s{number}"):
+            (tmp_path / f"f{number}").mkdir()
+        return (tmp_path / f"f{number}").stat().st_mode & 0o777
+
+    usual = tmp_path / "usual"
+    usual.mkdir()
+    with ThreadPoolExecutor(8) as threads:
+        modes = set(threads.map(make, range(400)))
+    last = tmp_path / "last"
+    last.mkdir()
+    assert {*modes, last.stat().st_mode & 0o777} == {usual.stat().st_mode & 0o777}
