@@ -133,7 +133,7 @@ async def test_a_workspace_that_a_crash_left_open_is_closed_at_the_next_start(
 
 
 async def test_the_workspace_of_a_living_agent_outlives_the_daemon(base: Base) -> None:
-    base.cli("begin()\nhear()")
+    base.cli("begin()\nwhile True:\n    hear()")  # one that ends at the first word may do so before it is stopped
     async with run_daemon(base.setup()) as daemon:
         path = (await daemon.submit(base.submission(workspace="new"), by="ann")).workspace
     async with served(base) as (daemon, _):
