@@ -152,9 +152,14 @@ def _assigned(scene: Scene, one: Invocation) -> Iterator[TextChange]:
                 yield TextChange(path, f"{match[1]} {key}: .*", f"{match[1]}\n{key}: {match[2]}")
 
 
+def code_given(one: Invocation) -> str:
+    """Return what an interpreter is given, by its words and its input, as far as it is looked through."""
+    return "\n".join((*one.args, one.input.text or ""))[:MAX_CODE]
+
+
 def _by_code(one: Invocation) -> Iterator[TextChange]:
     """Yield the replacements of texts that code given to an interpreter makes in the files that it names."""
-    code = "\n".join((*one.args, one.input.text or ""))[:MAX_CODE]
+    code = code_given(one)
     if "replace" not in code and ".sub(" not in code:
         return
     paths = [path for path in map(_rooted, _QUOTED.findall(code)) if path.rstrip("*") != "/"]

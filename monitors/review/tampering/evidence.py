@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from monitors.review.knowledge.book import PROOFS
 from monitors.review.rules.findings import Finding
 from monitors.review.shell.invocation import Invocation
-from monitors.review.tampering.changes import MAX_CODE
+from monitors.review.tampering.changes import code_given
 from monitors.review.tampering.signs import RUNS, SAYS_PASSED, is_test, piece, stands, tampered
 
 _INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|deno|bun|jq")
@@ -34,7 +34,7 @@ def findings(commands: Sequence[Invocation]) -> Iterator[Finding]:
     for one in commands:
         if not _INTERPRETERS.fullmatch(one.name):
             continue
-        code = "\n".join((*one.args, one.input.text or ""))[:MAX_CODE]
+        code = code_given(one)
         if "testcase" in code and _CUTS_FAILURES.search(code) and ".remove(" in code and ".write(" in code:
             yield tampered(
                 "results.forged",

@@ -50,12 +50,12 @@ async def forget_what_is_old(
         cut: Removes files of the journal that are older than a Unix time; returns how many.
     """
     time = SteadyTime(clock)
-    wait = time.settles_in()
     while True:
         over = [one.agent for one in board.summaries() if one.state.ended]
         await anyio.to_thread.run_sync(forget_sealed, agents, over)
-        await anyio.sleep(wait)
-        now, wait = time.now(), DAY_SECONDS
+        while (left := time.settles_in()) > 0:  # noqa: ASYNC110 - a timer may be early, and the next look is a day away
+            await anyio.sleep(left)
+        now = time.now()
         await incidents.prune(now, min(report_days, days or report_days))
         if days is not None:
             ended = {one.agent: one.ended_at for one in board.summaries() if one.ended_at is not None}
@@ -66,6 +66,7 @@ async def forget_what_is_old(
             await anyio.to_thread.run_sync(forget_strangers, agents, aside, known, now - days * DAY_SECONDS)
             if removed := await cut(now - days * DAY_SECONDS):
                 log.info("removed %s of the journal, as audit.retain_days says", counted(removed, "file"))
+        await anyio.sleep(DAY_SECONDS)
 
 
 def forget_sealed(agents: Path, ended: Iterable[str]) -> None:
